@@ -1,0 +1,97 @@
+"""Finite sums beside their data: F(x) = (1/N) sum_i f_i(x).
+
+An objective answers two questions about its data: the full pass (`evaluate`) and the gradient of a batch
+(`batch_gradient`). The local phase of every method, `descend`, is built from the second.
+"""
+
+from abc import ABC, abstractmethod
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tether.objectives.walk import Array, Indices, Walk, Walked, walk_in_numpy
+
+__all__ = ["Array", "Evaluation", "Indices", "Objective", "Smoothness"]
+
+
+class Evaluation(NamedTuple):
+    """One full pass over the data at a point."""
+
+    value: float
+    gradient: Array
+    slopes: NDArray[np.floating] | None = None  # per-sample numbers from which anchor gradients are rebuilt
+
+
+class Smoothness(NamedTuple):
+    """Curvature of a finite sum: how large a step it bears and how well it is conditioned.
+
+    Attributes
+    ----------
+    maximum : float
+        L_max, the largest smoothness constant of any f_i.
+    full : float
+        L_F <= L_max, the smoothness constant of F.
+    convexity : float
+        mu >= 0, a lower bound on the strong convexity of F. Gap certificates rest on it.
+    exact : bool
+        False when the two upper constants are estimates rather than bounds.
+    """
+
+    maximum: float
+    full: float
+    convexity: float
+    exact: bool = True
+
+    def of_batch(self, batch_size: int, n_samples: int) -> float:
+        """Return L(b), the expected smoothness of a batch of b of n samples drawn without replacement."""
+        b, n = min(batch_size, n_samples), n_samples
+        if n == 1:
+            return self.maximum
+        return n * (b - 1) / (b * (n - 1)) * self.full + (n - b) / (b * (n - 1)) * self.maximum
+
+
+class Objective(ABC):
+    """A smooth convex finite sum that lives beside its data."""
+
+    n_samples: int
+    dim: int
+
+    @abstractmethod
+    def evaluate(self, x: Array) -> Evaluation:
+        """Return F(x), its gradient and, where they exist, the per-sample slopes, in one pass."""
+
+    @abstractmethod
+    def batch_gradient(
+        self, x: Array, batch: Indices | None, anchor: Array | None = None, slopes: Array | None = None
+    ) -> Array:
+        """Return grad f_B(x), or grad f_B(x) - grad f_B(anchor) when an anchor is given.
+
+        ``batch`` holds sample numbers (None: all samples); ``slopes`` is what `evaluate` kept at the anchor.
+        The result is a fresh array that the caller may change.
+        """
+
+    @property
+    @abstractmethod
+    def smoothness(self) -> Smoothness:
+        """The constants L_max, L_F and mu; computed once."""
+
+    def cost_of_step(self, walk: Walk) -> int:
+        """Return the component gradients that one sample of a step costs: 2 if the anchor's are recomputed."""
+        return 1 if walk.anchor is None or walk.slopes is not None else 2
+
+    def descend(self, walk: Walk) -> Walked:
+        """Walk E steps off the constraint and report where they led."""
+        return walk_in_numpy(self, walk)
+
+    def value(self, x: Array) -> float:
+        """Return F(x)."""
+        return self.evaluate(x).value
+
+    def gradient(self, x: Array) -> Array:
+        """Return grad F(x)."""
+        return self.evaluate(x).gradient
+
+    def unpack(self, x: Array) -> Any:
+        """Return x in the shape natural to the model."""
+        return x
