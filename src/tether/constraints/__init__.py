@@ -1,0 +1,11 @@
+"""What x must satisfy: affine sets, seen through their projections."""
+
+from tether.constraints.affine import Affine
+from tether.constraints.base import Constraint
+from tether.constraints.consensus import Consensus
+from tether.constraints.convert import as_constraint
+from tether.constraints.flow import Flow
+from tether.constraints.range import Range
+from tether.constraints.unconstrained import Unconstrained
+
+__all__ = ["Affine", "Consensus", "Constraint", "Flow", "Range", "Unconstrained", "as_constraint"]

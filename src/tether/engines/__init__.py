@@ -1,0 +1,6 @@
+"""Where the work is done."""
+
+from tether.engines.base import Engine, Problem
+from tether.engines.serial import Serial
+
+__all__ = ["Engine", "Problem", "Serial"]

@@ -1,0 +1,66 @@
+"""One algorithm a file: frozen settings, a state of arrays, and start / ask / tell / estimate."""
+
+from collections.abc import Callable
+from typing import Any
+
+from tether.conversation import Facts
+from tether.methods.anderson import Anderson
+from tether.methods.auto import choose
+from tether.methods.base import Method, StageWise
+from tether.methods.delayed_asvrg import DelayedASVRG
+from tether.methods.delayed_sgd import DelayedSGD
+from tether.methods.delayed_svrg import DelayedSVRG
+from tether.methods.lbfgs import LBFGS
+from tether.methods.nesterov import Nesterov
+from tether.methods.proxskip import ProxSkip
+from tether.methods.proxskip_svrg import ProxSkipSVRG
+from tether.methods.regularised import Regularised
+
+__all__ = [
+    "LBFGS",
+    "NAMES",
+    "Anderson",
+    "DelayedASVRG",
+    "DelayedSGD",
+    "DelayedSVRG",
+    "Method",
+    "Nesterov",
+    "ProxSkip",
+    "ProxSkipSVRG",
+    "Regularised",
+    "StageWise",
+    "as_method",
+    "check_method",
+]
+
+#: Short names, as `tether.solve` takes them besides "auto".
+NAMES: dict[str, Callable[[], Method[Any]]] = {
+    "skip": lambda: Anderson(ProxSkipSVRG()),
+    "p-sgd": lambda: DelayedSGD(interval=1),
+    "dp-sgd": DelayedSGD,
+    "p-svrg": lambda: DelayedSVRG(interval=1),
+    "dp-svrg": DelayedSVRG,
+    "p-asvrg": lambda: DelayedASVRG(interval=1),
+    "dp-asvrg": DelayedASVRG,
+    "proxskip": ProxSkip,
+    "proxskip-svrg": ProxSkipSVRG,
+    "nesterov": Nesterov,
+    "lbfgs": LBFGS,
+}
+
+
+def as_method(method: str | Method[Any], facts: Facts) -> Method[Any]:
+    """Return a method, or what a short name stands for, with its open settings filled."""
+    if isinstance(method, Method):
+        return method.prepare(facts)
+    if method == "auto":
+        return choose(facts).prepare(facts)
+    return NAMES[method]().prepare(facts)
+
+
+def check_method(method: str | Method[Any]) -> None:
+    """Refuse what is neither a method nor a short name."""
+    known = isinstance(method, Method) or (isinstance(method, str) and method in ("auto", *NAMES))
+    if not known:
+        names = ", ".join(["auto", *NAMES])
+        raise ValueError(f"method must be one of {names}, or an object from tether.methods; got {method!r}.")

@@ -1,0 +1,42 @@
+"""Tether: linearly constrained finite sums with delayed projections.
+
+minimise F(x) = (1/N) sum_i f_i(x)  subject to  A x = b
+"""
+
+from tether import methods, theory
+from tether.constraints import Affine, Consensus, Constraint, Flow, Range, Unconstrained
+from tether.engines import Engine, Serial
+from tether.objectives import GLM, FiniteSum, Objective, Quadratic, Smoothness, from_jax, from_torch
+from tether.solution import Counts, History, Solution, Status
+from tether.solve import CallbackError, Moment, iterate, solve
+
+__version__ = "0.1.0"
+
+__all__ = [
+    "GLM",
+    "Affine",
+    "CallbackError",
+    "Consensus",
+    "Constraint",
+    "Counts",
+    "Engine",
+    "FiniteSum",
+    "Flow",
+    "History",
+    "Moment",
+    "Objective",
+    "Quadratic",
+    "Range",
+    "Serial",
+    "Smoothness",
+    "Solution",
+    "Status",
+    "Unconstrained",
+    "__version__",
+    "from_jax",
+    "from_torch",
+    "iterate",
+    "methods",
+    "solve",
+    "theory",
+]

@@ -1,0 +1,113 @@
+"""A run on disk: an .npz of arrays with a header that says which run it is.
+
+States are named tuples of arrays, numbers and other named tuples, so writing one needs no pickle: each leaf gets the path
+of its field as a name.
+"""
+
+import json
+import os
+import tempfile
+import zipfile
+from pathlib import Path
+from typing import Any, NamedTuple, get_args, get_type_hints
+
+import numpy as np
+
+FORMAT = 1
+
+
+class Identity(NamedTuple):
+    """What tells one run from another: the method, and the problem as seen from one fixed point."""
+
+    method: str
+    seed: int
+    n_samples: int
+    dim: int
+    value: float
+    slope: float
+    projection: float
+
+
+def save(path: Path, identity: Identity, run: Any, rows: list[Any]) -> None:
+    """Write a run, replacing an older checkpoint in one step."""
+    arrays: dict[str, Any] = {}
+    leaves = _flatten("run", run, arrays)
+    header = {"format": FORMAT, "identity": identity._asdict(), "leaves": leaves}
+    arrays["header"] = np.array(json.dumps(header))
+    arrays["history"] = np.array(rows, dtype=np.float64).reshape(len(rows), -1)
+    handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=path.name, suffix=".part")
+    try:
+        with os.fdopen(handle, "wb") as file:
+            np.savez(file, **arrays)
+        os.replace(temporary, path)
+    except BaseException:
+        os.unlink(temporary)
+        raise
+
+
+def load(path: Path, identity: Identity, template: Any) -> tuple[Any, Any]:
+    """Read a run back; refuse a file that belongs to another one."""
+    try:
+        with np.load(path, allow_pickle=False) as file:
+            arrays = dict(file)
+        header = json.loads(str(arrays["header"]))
+        found = Identity(**header["identity"])
+    except (OSError, ValueError, KeyError, TypeError, zipfile.BadZipFile) as error:
+        raise ValueError(
+            f"checkpoint {str(path)!r} is not a readable checkpoint of tether ({error}); "
+            "delete it or choose another path."
+        ) from error
+    _check_identity(path, found, identity)
+    return _restore("run", header["leaves"], arrays, template, type(template)), arrays["history"]
+
+
+def check_path(path: Path) -> None:
+    """Refuse a checkpoint that could not be written later."""
+    if path.is_dir() or not path.parent.is_dir():
+        raise ValueError(f"checkpoint {str(path)!r} cannot be written: name a file in an existing folder.")
+
+
+def _check_identity(path: Path, found: Identity, wanted: Identity) -> None:
+    for name, there, here in zip(Identity._fields, found, wanted, strict=True):
+        same = np.isclose(there, here, rtol=1e-6, atol=1e-12) if isinstance(here, float) else there == here
+        if same:
+            continue
+        what = {"method": "another method", "seed": "another seed"}.get(name, "another problem")
+        raise ValueError(
+            f"checkpoint {str(path)!r} belongs to {what} ({name} {there!r} there, {here!r} here); "
+            "delete it or choose another path."
+        )
+
+
+def _flatten(name: str, value: Any, arrays: dict[str, Any]) -> dict[str, str]:
+    """Store the leaves of a named tuple and return their kinds."""
+    if hasattr(value, "_fields"):
+        kinds = {name: "tuple"}
+        for field in value._fields:
+            kinds |= _flatten(f"{name}.{field}", getattr(value, field), arrays)
+        return kinds
+    if value is None:
+        return {name: "none"}
+    arrays[name] = np.asarray(value)
+    return {name: "array" if isinstance(value, np.ndarray) else type(value).__name__}
+
+
+def _restore(name: str, kinds: dict[str, str], arrays: dict[str, Any], template: Any, kind: Any) -> Any:
+    """Rebuild a value; a named tuple takes its class from the template or the field's type."""
+    stored = kinds[name]
+    if stored == "none":
+        return None
+    if stored == "tuple":
+        cls = type(template) if hasattr(template, "_fields") else _tuple_in(kind)
+        hints = get_type_hints(cls)
+        parts = {
+            field: _restore(f"{name}.{field}", kinds, arrays, getattr(template, field, None), hints[field])
+            for field in cls._fields
+        }
+        return cls(**parts)
+    return arrays[name] if stored == "array" else arrays[name].item()
+
+
+def _tuple_in(kind: Any) -> Any:
+    """Return the named tuple among the members of an optional type."""
+    return next(member for member in (kind, *get_args(kind)) if hasattr(member, "_fields"))

@@ -1,0 +1,122 @@
+"""Linear equations, A x = b, for a dense matrix, a sparse matrix or an operator.
+
+The set is a point, the shortest solution of A x = b, plus the tangent space ker(A): projecting a point is
+projecting it as a direction and adding that shortest solution.
+"""
+
+import logging
+from typing import Any
+
+import numpy as np
+from scipy.sparse.linalg import LinearOperator
+
+from tether.constraints.base import Array, Constraint
+from tether.constraints.checks import real_matrix, real_vector
+from tether.constraints.consistency import listed, require_consistent
+from tether.constraints.dense import DenseRows
+from tether.constraints.operator import operator_rows
+from tether.constraints.rows import Rows
+from tether.constraints.sparse import sparse_rows
+
+log = logging.getLogger("tether")
+
+
+class Affine(Constraint):
+    """The set of solutions of linear equations, {x : A x = b}.
+
+    Points are projected by Pi(x) = x - A^+ (A x - b), directions by P v = v - A^+ A v. Rows that the others
+    imply are dropped; rows that contradict each other are an error that names them.
+
+    Parameters
+    ----------
+    A : array_like, sparse matrix or LinearOperator, shape (m, p)
+        One row for each equation; a vector is one row. Dense matrices are factorised by a column-pivoted
+        QR, sparse ones by a sparse factorisation or, where that would fill in, not at all; an operator is
+        only applied.
+    b : array_like, shape (m,), optional
+        The right-hand side; zeros by default.
+
+    Attributes
+    ----------
+    dim : int
+        p, the length of the vectors it acts on.
+    shape : tuple of int
+        (m, p).
+    b : ndarray, shape (m,)
+        The right-hand side.
+    rank : int or None
+        The rank of A where it is known, which is for dense A.
+    redundant : tuple of int
+        The rows of a dense A that were dropped because the others imply them.
+
+    Examples
+    --------
+    >>> from tether.constraints import Affine
+    >>> budget = Affine([1.0, 1.0, 1.0], 6.0)
+    >>> budget
+    Affine(1 x 3, dense, rank 1)
+    >>> budget.project([1.0, 2.0, 0.0]).round(12).tolist()
+    [2.0, 3.0, 1.0]
+    >>> budget.tangent([1.0, 2.0, 0.0]).round(12).tolist()
+    [0.0, 1.0, -1.0]
+
+    References
+    ----------
+    Li & Zhang, "Delayed Projection Techniques for Linearly Constrained Problems"; the rows of A here are
+    the columns of A there.
+    """
+
+    dim: int
+
+    def __init__(self, A: Any, b: Any = None) -> None:
+        matrix = real_matrix(A, "A")
+        self.shape = (int(matrix.shape[0]), int(matrix.shape[1]))
+        self.dim = self.shape[1]
+        self.b = np.zeros(self.shape[0]) if b is None else real_vector(b, self.shape[0], "b")
+        self._rows = _rows_of(matrix)
+        self._origin = self._shortest_point()
+        self.rank = self._rows.rank
+        self.redundant = self._rows.redundant
+        if self.redundant:
+            log.info("%r: dropped redundant rows %s.", self, _few(self.redundant))
+
+    def _shortest_point(self) -> Array:
+        if not self.b.any():
+            return np.zeros(self.dim)
+        fit = self._rows.fit(self.b)
+        require_consistent(self._rows, self.b, fit)
+        return fit.point
+
+    def project(self, x: Array) -> Array:
+        """Return the nearest solution of A x = b."""
+        return self._rows.tangent(np.asarray(x, dtype=float)) + self._origin
+
+    def tangent(self, v: Array) -> Array:
+        """Return the part of a direction in ker(A)."""
+        return self._rows.tangent(np.asarray(v, dtype=float))
+
+    def residual(self, x: Array) -> float:
+        """Return ||A x - b||."""
+        return float(np.linalg.norm(self._rows.apply(x) - self.b))
+
+    def multipliers(self, gradient: Array) -> Array:
+        """Return the least-squares lambda of A^T lambda = gradient."""
+        return self._rows.multipliers(gradient)
+
+    def normal(self, multipliers: Array) -> Array:
+        """Return A^T lambda."""
+        return self._rows.adjoint(multipliers)
+
+    def __repr__(self) -> str:
+        rank = "" if self._rows.rank is None else f", rank {self._rows.rank}"
+        return f"Affine({self.shape[0]} x {self.shape[1]}, {self._rows.kind}{rank})"
+
+
+def _rows_of(matrix: Any) -> Rows:
+    if isinstance(matrix, LinearOperator):
+        return operator_rows(matrix)
+    return DenseRows(matrix) if isinstance(matrix, np.ndarray) else sparse_rows(matrix)
+
+
+def _few(rows: tuple[int, ...]) -> str:
+    return listed(rows[:10], max(0, len(rows) - 10))

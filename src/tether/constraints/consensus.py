@@ -1,0 +1,71 @@
+"""All workers agree: n stacked copies of one vector, so that a projection is a mean."""
+
+import operator
+
+import numpy as np
+
+from tether.constraints.base import Array, Constraint
+
+
+class Consensus(Constraint):
+    """The set of n equal blocks, {(x_1, ..., x_n) : x_1 = ... = x_n}.
+
+    Pi = P puts the mean of the blocks in place of every block: one projection is one round of
+    communication, and delayed projections are local steps between rounds. As multipliers of a vector
+    serves its part outside the set, g - P g, itself: each worker's deviation from the mean.
+
+    Parameters
+    ----------
+    n : int
+        The number of blocks (workers).
+
+    Examples
+    --------
+    >>> from tether.constraints import Consensus
+    >>> Consensus(2).project([1.0, 2.0, 3.0, 6.0]).tolist()
+    [2.0, 4.0, 2.0, 4.0]
+
+    References
+    ----------
+    Li & Zhang, "Delayed Projection Techniques for Linearly Constrained Problems", the federated case.
+    """
+
+    def __init__(self, n: int) -> None:
+        try:
+            self.n = operator.index(n)
+        except TypeError:
+            raise TypeError(f"n is {n!r}; it must be an integer, the number of blocks.") from None
+        if self.n < 1:
+            raise ValueError(f"n is {n}; there must be at least 1 block.")
+
+    def project(self, x: Array) -> Array:
+        """Return the mean of the blocks in place of every block."""
+        return self.tangent(x)
+
+    def tangent(self, v: Array) -> Array:
+        """Return the mean of the blocks in place of every block."""
+        return np.tile(self._blocks(v).mean(axis=0), self.n)
+
+    def residual(self, x: Array) -> float:
+        """Return the distance from the mean."""
+        return float(np.linalg.norm(self.multipliers(x)))
+
+    def multipliers(self, gradient: Array) -> Array:
+        """Return the deviation of each block from the mean."""
+        blocks = self._blocks(gradient)
+        return (blocks - blocks.mean(axis=0)).ravel()
+
+    def normal(self, multipliers: Array) -> Array:
+        """Return the deviation of each block from the mean, which multipliers are already."""
+        return self.multipliers(multipliers)
+
+    def _blocks(self, x: Array) -> Array:
+        x = np.asarray(x, dtype=float)
+        if x.size % self.n:
+            raise ValueError(
+                f"Consensus({self.n}) got a vector of length {x.size}; it needs a multiple of {self.n}."
+            )
+        return x.reshape(self.n, -1)
+
+    def __repr__(self) -> str:
+        return f"Consensus({self.n})"

@@ -1,0 +1,59 @@
+"""What may be given as a constraint, turned into one."""
+
+from typing import Any
+
+import numpy as np
+from scipy.optimize import LinearConstraint
+
+from tether.constraints.affine import Affine
+from tether.constraints.base import Constraint
+from tether.constraints.unconstrained import Unconstrained
+
+
+def as_constraint(constraint: Any, dim: int) -> Constraint:
+    """Return a constraint on vectors of length ``dim``.
+
+    Parameters
+    ----------
+    constraint : Constraint, scipy.optimize.LinearConstraint or None
+        None means unconstrained; a LinearConstraint must be an equation, lb equal to ub.
+    dim : int
+        The number of variables of the objective.
+
+    Returns
+    -------
+    Constraint
+        The constraint, checked to act on vectors of that length.
+    """
+    if constraint is None:
+        return Unconstrained(dim)
+    if isinstance(constraint, LinearConstraint):
+        constraint = _equations(constraint)
+    if not isinstance(constraint, Constraint):
+        raise TypeError(
+            f"constraint is of type {type(constraint).__name__}; it must be None, a constraint such as "
+            "tether.Affine(A, b), or a scipy.optimize.LinearConstraint with lb equal to ub."
+        )
+    if constraint.dim is None:
+        constraint.tangent(np.zeros(dim))  # raises if this length will not do
+    elif constraint.dim != dim:
+        raise ValueError(
+            f"the constraint acts on vectors of length {constraint.dim}, the objective has {dim} variables."
+        )
+    return constraint
+
+
+def _equations(constraint: LinearConstraint) -> Affine:
+    """Return lb <= A x <= ub as A x = lb."""
+    A: Any = constraint.A
+    rows = 1 if A.ndim == 1 else A.shape[0]
+    lower = np.broadcast_to(np.asarray(constraint.lb, dtype=float), (rows,))
+    upper = np.broadcast_to(np.asarray(constraint.ub, dtype=float), (rows,))
+    unequal = np.flatnonzero(lower != upper)
+    if len(unequal):
+        i = unequal[0]
+        raise ValueError(
+            f"row {i} of the LinearConstraint has lb = {lower[i]} and ub = {upper[i]}: inequality "
+            "constraints are not supported; give equal bounds or drop the row."
+        )
+    return Affine(A, lower)

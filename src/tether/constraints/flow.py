@@ -1,0 +1,159 @@
+"""Conservation of flow on a network: what leaves a node less what enters it is its supply.
+
+The projection is a solve with the Laplacian of the graph. One node of each connected component is
+grounded: its equation follows from those of the others, provided the supplies of the component sum to 0.
+"""
+
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import NDArray
+from scipy.sparse.csgraph import connected_components
+
+from tether.constraints.base import Array, Constraint
+from tether.constraints.checks import real_vector
+from tether.constraints.consistency import listed, require_consistent
+from tether.constraints.sparse import sparse_rows
+
+
+class Flow(Constraint):
+    """The flows on a network that balance every node.
+
+    x holds one number for each edge; {x : B x = supply} with the incidence matrix B, +1 where an edge
+    leaves a node and -1 where it enters. Multipliers are node potentials: (B^T lambda)_e =
+    lambda_tail - lambda_head, and lambda = 0 at the first node of each connected component.
+
+    Parameters
+    ----------
+    edges : array_like of int, shape (E, 2)
+        Tail and head of each edge. Parallel edges are allowed, loops are not.
+    supply : array_like, shape (n_nodes,)
+        Outflow less inflow of each node; must sum to 0 over each connected component.
+
+    Attributes
+    ----------
+    dim, n_edges : int
+        E, the length of the vectors it acts on.
+    n_nodes : int
+        The number of nodes.
+    n_components : int
+        The number of connected components.
+
+    Examples
+    --------
+    >>> from tether.constraints import Flow
+    >>> network = Flow([[0, 1], [1, 2], [0, 2]], [3.0, 0.0, -3.0])
+    >>> network
+    Flow(3 nodes, 3 edges, 1 component, sparse, factorised)
+    >>> network.project([0.0, 0.0, 0.0]).round(12).tolist()
+    [1.0, 1.0, 2.0]
+
+    References
+    ----------
+    Li & Zhang, "Delayed Projection Techniques for Linearly Constrained Problems", the network flow problem.
+    """
+
+    dim: int
+
+    def __init__(self, edges: Any, supply: Any) -> None:
+        self.n_nodes = int(np.size(supply))
+        self.supply = real_vector(supply, self.n_nodes, "supply")
+        self._tail, self._head = _checked_edges(edges, self.n_nodes)
+        self.dim = self.n_edges = len(self._tail)
+        self.n_components, label = self._components()
+        _require_balance(self.supply, label, self.n_components)
+        self._free = _all_but_first(label)
+        self._rows = sparse_rows(self._incidence()[self._free])
+        fit = self._rows.fit(self.supply[self._free])
+        require_consistent(self._rows, self.supply[self._free], fit)
+        self._origin = fit.point
+
+    def project(self, x: Array) -> Array:
+        """Return the nearest flow that balances every node."""
+        return self.tangent(x) + self._origin
+
+    def tangent(self, v: Array) -> Array:
+        """Return the circulation nearest to v: a flow without supplies."""
+        return self._rows.tangent(np.asarray(v, dtype=float))
+
+    def residual(self, x: Array) -> float:
+        """Return the norm of the imbalance over all nodes."""
+        out = np.bincount(self._tail, x, minlength=self.n_nodes)
+        into = np.bincount(self._head, x, minlength=self.n_nodes)
+        return float(np.linalg.norm(out - into - self.supply))
+
+    def multipliers(self, gradient: Array) -> Array:
+        """Return the node potentials whose differences are nearest to the gradient."""
+        potentials = np.zeros(self.n_nodes)
+        potentials[self._free] = self._rows.multipliers(gradient)
+        return potentials
+
+    def normal(self, multipliers: Array) -> Array:
+        """Return the differences of potential along the edges."""
+        return multipliers[self._tail] - multipliers[self._head]
+
+    def _incidence(self) -> sp.csr_array:
+        one, edge = np.ones(self.n_edges), np.arange(self.n_edges)
+        node = np.concatenate([self._tail, self._head])
+        entries = (np.concatenate([one, -one]), (node, np.concatenate([edge, edge])))
+        return sp.csr_array(entries, shape=(self.n_nodes, self.n_edges))
+
+    def _components(self) -> tuple[int, NDArray[np.int32]]:
+        links = (np.ones(self.n_edges), (self._tail, self._head))
+        graph = sp.csr_array(links, shape=(self.n_nodes, self.n_nodes))
+        count, label = connected_components(graph, directed=False)
+        return int(count), label
+
+    def __repr__(self) -> str:
+        components = "1 component" if self.n_components == 1 else f"{self.n_components} components"
+        return f"Flow({self.n_nodes} nodes, {self.n_edges} edges, {components}, {self._rows.kind})"
+
+
+def _checked_edges(edges: Any, n_nodes: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    table = np.asarray(edges)
+    if table.size == 0:
+        raise ValueError("edges is empty; a network needs at least one edge.")
+    if table.ndim != 2 or table.shape[1] != 2:
+        raise ValueError(
+            f"edges has shape {table.shape}; it needs shape (E, 2), the tail and head of each edge."
+        )
+    if table.dtype.kind not in "iu":
+        raise ValueError(f"edges has dtype {table.dtype}; node numbers must be integers, 0 to {n_nodes - 1}.")
+    table = table.astype(np.int64)
+    stray = np.flatnonzero(np.any((table < 0) | (table >= n_nodes), axis=1))
+    if len(stray):
+        e = stray[0]
+        raise ValueError(
+            f"edges[{e}] = {table[e].tolist()} names a node that does not exist: supply has {n_nodes} "
+            f"entries, so nodes are numbered 0 to {n_nodes - 1}."
+        )
+    loops = np.flatnonzero(table[:, 0] == table[:, 1])
+    if len(loops):
+        e = loops[0]
+        raise ValueError(f"edges[{e}] = {table[e].tolist()} is a loop, which no balance restrains; drop it.")
+    return table[:, 0].copy(), table[:, 1].copy()
+
+
+def _require_balance(supply: Array, label: NDArray[np.int32], count: int) -> None:
+    surplus = np.bincount(label, supply, minlength=count)
+    size = np.bincount(label, np.abs(supply), minlength=count)
+    unbalanced = np.flatnonzero(np.abs(surplus) > 1e-10 * size)
+    if len(unbalanced) == 0:
+        return
+    nodes = np.flatnonzero(label == unbalanced[0])
+    amount = f"{surplus[unbalanced[0]]:.6g}"
+    if len(nodes) == 1:
+        raise ValueError(f"node {nodes[0]} has no edges, yet supply[{nodes[0]}] = {amount}; it must be 0.")
+    named = listed(nodes[:5], max(0, len(nodes) - 5))
+    raise ValueError(
+        f"supply must sum to 0 over each connected component, but over the one of nodes {named} "
+        f"it sums to {amount}."
+    )
+
+
+def _all_but_first(label: NDArray[np.int32]) -> NDArray[np.bool_]:
+    """Return the mask of the nodes that are not the first of their component."""
+    free = np.ones(len(label), dtype=bool)
+    free[np.unique(label, return_index=True)[1]] = False
+    return free

@@ -1,0 +1,87 @@
+"""Vectors of the form D t: the range of a matrix, as in the generalised lasso with beta = D t."""
+
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+from scipy.sparse.linalg import LinearOperator
+
+from tether.constraints.base import Array, Constraint
+from tether.constraints.checks import real_matrix
+from tether.constraints.dense import DenseRows
+from tether.constraints.rows import Rows
+from tether.constraints.sparse import sparse_rows
+
+
+class Range(Constraint):
+    """The subspace of vectors that a matrix can reach, {x : x = D t for some t}.
+
+    Pi = P = D (D^T D)^+ D^T, for D of any rank. The equations that define the subspace are never formed:
+    as multipliers of a vector serves its part outside the subspace, g - P g, itself.
+
+    Parameters
+    ----------
+    D : array_like or sparse matrix, shape (p, r)
+        Its columns span the subspace; a vector is one column.
+
+    Attributes
+    ----------
+    dim : int
+        p, the length of the vectors it acts on.
+    shape : tuple of int
+        (p, r).
+    rank : int or None
+        The dimension of the subspace where it is known, which is for dense D.
+
+    Examples
+    --------
+    >>> from tether.constraints import Range
+    >>> line = Range([[1.0], [1.0]])
+    >>> line.project([0.0, 4.0]).round(12).tolist()
+    [2.0, 2.0]
+
+    References
+    ----------
+    Li & Zhang, "Delayed Projection Techniques for Linearly Constrained Problems", the generalised lasso.
+    """
+
+    dim: int
+
+    def __init__(self, D: Any) -> None:
+        if isinstance(D, LinearOperator):
+            raise TypeError("D is a LinearOperator; Range needs a dense or a sparse matrix.")
+        matrix = _columns(D)
+        self.shape = (int(matrix.shape[1]), int(matrix.shape[0]))
+        self.dim = self.shape[0]
+        self._rows: Rows = DenseRows(matrix) if isinstance(matrix, np.ndarray) else sparse_rows(matrix)
+        self.rank = self._rows.rank
+
+    def project(self, x: Array) -> Array:
+        """Return the nearest vector of the subspace."""
+        return self.tangent(x)
+
+    def tangent(self, v: Array) -> Array:
+        """Return the part of a direction in the subspace."""
+        return self._rows.component(np.asarray(v, dtype=float))
+
+    def residual(self, x: Array) -> float:
+        """Return the distance from the subspace."""
+        return float(np.linalg.norm(self.multipliers(x)))
+
+    def multipliers(self, gradient: Array) -> Array:
+        """Return the part of the gradient orthogonal to the subspace."""
+        return self._rows.tangent(np.asarray(gradient, dtype=float))
+
+    def normal(self, multipliers: Array) -> Array:
+        """Return the part of the multipliers orthogonal to the subspace, a copy when they are already."""
+        return self._rows.tangent(np.asarray(multipliers, dtype=float))
+
+    def __repr__(self) -> str:
+        rank = "" if self.rank is None else f", rank {self.rank}"
+        return f"Range({self.shape[0]} x {self.shape[1]}, {self._rows.kind}{rank})"
+
+
+def _columns(D: Any) -> Any:
+    """Return the validated transpose of D."""
+    table: Any = D if sp.issparse(D) else np.asarray(D)
+    return real_matrix(table if table.ndim == 1 else table.T, "D")

@@ -1,0 +1,50 @@
+"""No constraint at all: the whole space."""
+
+import numpy as np
+
+from tether.constraints.base import Array, Constraint
+
+
+class Unconstrained(Constraint):
+    """The whole space: every point is feasible and projections change nothing.
+
+    It is {x : A x = b} with no rows, so there are no multipliers and the normal space is {0}.
+
+    Parameters
+    ----------
+    dim : int, optional
+        The length of the vectors it acts on; any length by default. Without it `normal` returns a single
+        zero, which broadcasts against any vector.
+
+    Examples
+    --------
+    >>> from tether.constraints import Unconstrained
+    >>> Unconstrained().project([1.0, 2.0]).tolist()
+    [1.0, 2.0]
+    """
+
+    def __init__(self, dim: int | None = None) -> None:
+        self.dim = dim
+
+    def project(self, x: Array) -> Array:
+        """Return a copy of the point."""
+        return np.array(x, dtype=float)
+
+    def tangent(self, v: Array) -> Array:
+        """Return a copy of the direction."""
+        return np.array(v, dtype=float)
+
+    def residual(self, x: Array) -> float:
+        """Return 0."""
+        return 0.0
+
+    def multipliers(self, gradient: Array) -> Array:
+        """Return the empty vector: there are no equations."""
+        return np.zeros(0)
+
+    def normal(self, multipliers: Array) -> Array:
+        """Return zeros."""
+        return np.zeros(1 if self.dim is None else self.dim)
+
+    def __repr__(self) -> str:
+        return "Unconstrained()" if self.dim is None else f"Unconstrained({self.dim})"

@@ -1,0 +1,117 @@
+"""The two things a method may ask for, and the answers.
+
+A method never touches data or constraint. It asks for a gradient or for a walk; an engine has the work done
+where the data lives, projects what comes back and replies. Everything in a request is *common*: the same for
+all workers. What is private to a worker (dual variables, running sums, slopes at the anchor) stays in its
+`tether.engines.worker.Memory`, and a request only says how to use it.
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tether.objectives.base import Smoothness
+
+Array = NDArray[np.float64]
+
+
+class Dual(NamedTuple):
+    """How the worker's dual variable h in range(A^T) takes part in a request.
+
+    Steps use grad - h. After the projection x' = Pi(w) of a walk the worker sets h <- h + rate (x' - w).
+    """
+
+    rate: float = 0.0  # p / gamma in ProxSkip, 1 / (eta m) with m steps between projections
+    weights: Array | None = None  # h is this mix of the remembered duals, newest last; None: the newest
+    keep: int = 1  # how many duals to remember
+    renew: bool = False  # replace the newest remembered dual instead of adding one
+
+
+class Pull(NamedTuple):
+    """A quadratic pull towards a feasible point: (strength/2) ||x - center||^2 on top of F."""
+
+    center: Array
+    strength: float
+
+
+class Average(NamedTuple):
+    """Have the worker keep the running weighted average of its iterates."""
+
+    convexity: float  # mu: weights (1 - mu eta)^(age)
+    after: bool = False  # count iterates after each step rather than before it
+    fresh: bool = False  # forget what was summed before this request
+    collect: bool = False  # report the average with this request
+
+
+class Gradient(NamedTuple):
+    """Ask for the full gradient at a feasible point."""
+
+    point: Array
+    tangent: bool = True  # project it; without, only F and the certificate ||grad F - h||^2 come back
+    dual: Dual | None = None
+
+
+class Descend(NamedTuple):
+    """Ask for a walk of E steps off the constraint, from a feasible point."""
+
+    start: Array
+    steps: int  # E
+    step_size: float  # eta
+    batch_size: int | None  # b; None: every step uses all samples
+    clock: int = 0  # steps taken before: fixes the samples drawn and the decay of the step size
+    anchor: Array | None = None
+    shift: Array | None = None  # added to every step; None with an anchor: the worker's own gradient there
+    momentum: float = 1.0  # theta
+    from_anchor: bool = False  # take the first gradient at the anchor, as Algorithm 4 writes it
+    pull: Pull | None = None
+    decay: float = 0.0
+    replacement: bool = False
+    average: Average | None = None
+    dual: Dual | None = None
+
+
+Request = Gradient | Descend
+
+
+class Work(NamedTuple):
+    """What a request cost."""
+
+    steps: int = 0
+    gradients: int = 0  # component gradients
+    rounds: int = 0  # projection events
+    projections: int = 0  # vectors projected
+
+
+class Measured(NamedTuple):
+    """The answer to `Gradient`: what is known of F at the point."""
+
+    point: Array
+    value: float
+    certificate: float  # an upper bound on ||P grad F(point)||^2
+    scale: float  # ||grad F(point)||
+    gradient: Array | None  # P grad F(point); None if no tangent was asked for
+    normal: (
+        Array | None
+    )  # an approximation of grad F(point) in range(A^T); None where it is spread over workers
+    work: Work
+
+
+class Arrived(NamedTuple):
+    """The answer to `Descend`: where the walk ended, pulled back."""
+
+    end: Array  # Pi(w)
+    average: Array | None  # Pi of the running average, when it was collected
+    work: Work
+
+
+Reply = Measured | Arrived
+
+
+class Facts(NamedTuple):
+    """What a method may know of a problem before it starts."""
+
+    n_samples: int
+    dim: int
+    smoothness: Smoothness
+    seed: int = 0

@@ -1,0 +1,53 @@
+"""One machine, one worker: a projection is linear algebra."""
+
+from typing import final
+
+import numpy as np
+
+from tether.conversation import Array, Arrived, Descend, Facts, Gradient, Measured, Reply, Request, Work
+from tether.engines import worker
+from tether.engines.base import Engine, Problem
+from tether.engines.worker import Desk, Local, Memory
+
+
+@final
+class Serial(Engine):
+    """Do all work in this process, beside the data."""
+
+    def facts(self, problem: Problem) -> Facts:
+        """Return the objective's own constants."""
+        objective = problem.objective
+        return Facts(objective.n_samples, objective.dim, objective.smoothness, problem.seed)
+
+    def project(self, problem: Problem, x: Array) -> Array:
+        """Project x onto the constraint."""
+        return problem.constraint.project(x)
+
+    def exchange(self, problem: Problem, request: Request, memory: Memory) -> tuple[Reply, Memory]:
+        """Work, project, settle."""
+        local, memory = worker.work(Desk(problem.objective, problem.seed), request, memory)
+        if isinstance(request, Gradient):
+            return _measured(problem, request, local), memory
+        return _arrived(problem, request, local, memory)
+
+
+def _measured(problem: Problem, request: Gradient, local: Local) -> Measured:
+    evaluation = local.evaluation
+    assert evaluation is not None
+    full = evaluation.gradient
+    scale = float(np.linalg.norm(full))
+    if local.direction is None:  # h stands in for the projection: P h = 0
+        normal = np.zeros_like(full) if local.dual is None else local.dual
+        tangent, misfit, work = None, full - normal, Work(gradients=local.gradients)
+    else:
+        tangent = misfit = problem.constraint.tangent(local.direction)
+        normal, work = full - tangent, Work(gradients=local.gradients, rounds=1, projections=1)
+    return Measured(request.point, evaluation.value, float(misfit @ misfit), scale, tangent, normal, work)
+
+
+def _arrived(problem: Problem, request: Descend, local: Local, memory: Memory) -> tuple[Arrived, Memory]:
+    projected = tuple(problem.constraint.project(point) for point in local.points)
+    memory = worker.settle(request, local, projected, memory)
+    average = projected[1] if len(projected) > 1 else None
+    work = Work(local.steps, local.gradients, 1, len(projected))
+    return Arrived(projected[0], average, work), memory

@@ -1,0 +1,167 @@
+"""What happens beside the data: the local half of every request.
+
+A worker does the work (`work`), hands over the vectors that have to be projected, and once it hears the result
+settles its private memory (`settle`). The functions are pure: memory goes in, memory comes out.
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+
+from tether.conversation import Average, Descend, Dual, Gradient, Request
+from tether.engines import sampling
+from tether.objectives.base import Array, Evaluation, Objective
+from tether.objectives.walk import Averaging, Walk
+
+
+class Memory(NamedTuple):
+    """What a worker keeps to itself between requests; it lives in the complement of the feasible set."""
+
+    duals: Array | None = None  # remembered h, newest last, one a row
+    total: Array | None = None  # running weighted sum of iterates
+    weight: float = 0.0
+    anchor: Array | None = None  # where `evaluation` was made
+    evaluation: Evaluation | None = None  # a cache: rebuilt from the anchor when missing
+
+
+class Local(NamedTuple):
+    """Raw results of local work, before any projection."""
+
+    points: tuple[Array, ...] = ()  # to be projected with Pi
+    direction: Array | None = None  # to be projected with P
+    evaluation: Evaluation | None = None
+    dual: Array | None = None  # the h that took part
+    steps: int = 0
+    gradients: int = 0
+
+
+class Desk(NamedTuple):
+    """A worker's place: its number, its data and the seed all workers share."""
+
+    objective: Objective
+    seed: int
+    number: int = 0
+
+
+def work(desk: Desk, request: Request, memory: Memory) -> tuple[Local, Memory]:
+    """Do the local part of a request."""
+    if isinstance(request, Gradient):
+        return _measure(desk.objective, request, memory)
+    return _walk(desk, request, memory)
+
+
+def settle(request: Request, local: Local, projected: tuple[Array, ...], memory: Memory) -> Memory:
+    """Learn the dual variable from what the projection did to the end of the walk."""
+    if request.dual is None or not isinstance(request, Descend):
+        return memory
+    moved = projected[0] - local.points[0]
+    h = request.dual.rate * moved if local.dual is None else local.dual + request.dual.rate * moved
+    past = [] if memory.duals is None else list(memory.duals[:-1] if request.dual.renew else memory.duals)
+    return memory._replace(duals=np.stack([*past, h][-request.dual.keep :]))
+
+
+def dual_of(dual: Dual | None, memory: Memory) -> Array | None:
+    """Return the h that a request stands for; None means zero."""
+    if dual is None or memory.duals is None:
+        return None
+    if dual.weights is None:
+        return memory.duals[-1]
+    used = dual.weights != 0  # a dual with no weight may belong to a walk that overflowed
+    return dual.weights[used] @ memory.duals[-len(dual.weights) :][used]
+
+
+def _measure(objective: Objective, request: Gradient, memory: Memory) -> tuple[Local, Memory]:
+    evaluation = objective.evaluate(request.point)
+    memory = memory._replace(anchor=request.point, evaluation=evaluation)
+    direction = evaluation.gradient if request.tangent else None
+    h = dual_of(request.dual, memory)
+    return Local((), direction, evaluation, h, gradients=objective.n_samples), memory
+
+
+def _walk(desk: Desk, request: Descend, memory: Memory) -> tuple[Local, Memory]:
+    memory, spent = _at_anchor(desk.objective, request, memory)
+    h = dual_of(request.dual, memory)
+    walk = _plan(desk, request, memory, h)
+    if request.from_anchor:
+        walk = _first_step_at_anchor(walk)
+    walked = desk.objective.descend(walk)
+    points: tuple[Array, ...] = (walked.end,)
+    if walked.averaging is not None and request.average is not None:
+        total, weight = walked.averaging.total, walked.averaging.weight
+        memory = memory._replace(total=total, weight=weight)
+        if request.average.collect:
+            points = (walked.end, total / weight)
+    return Local(points, None, None, h, request.steps, spent + walked.gradients), memory
+
+
+def _at_anchor(objective: Objective, request: Descend, memory: Memory) -> tuple[Memory, int]:
+    """Make sure that the full pass at the anchor is remembered; return what it cost."""
+    if request.anchor is None:
+        return memory, 0
+    if memory.anchor is not None and np.array_equal(memory.anchor, request.anchor):
+        if memory.evaluation is None:  # a resumed run: the pass was paid for before
+            memory = memory._replace(evaluation=objective.evaluate(request.anchor))
+        return memory, 0
+    evaluation = objective.evaluate(request.anchor)
+    return memory._replace(anchor=request.anchor, evaluation=evaluation), objective.n_samples
+
+
+def _plan(desk: Desk, request: Descend, memory: Memory, h: Array | None) -> Walk:
+    shift, slopes = request.shift, None
+    if request.anchor is not None and memory.evaluation is not None:
+        slopes = memory.evaluation.slopes
+        shift = memory.evaluation.gradient if shift is None else shift
+    if h is not None:
+        shift = -h if shift is None else shift - h
+    if request.pull is not None:
+        back = -request.pull.strength * request.pull.center
+        shift = back if shift is None else shift + back
+    drawn = None
+    if request.batch_size is not None:
+        drawn = sampling.batches(
+            desk.seed,
+            desk.number,
+            desk.objective.n_samples,
+            clock=request.clock,
+            steps=request.steps,
+            batch_size=request.batch_size,
+            replacement=request.replacement,
+        )
+    return Walk(
+        start=request.start,
+        steps=request.steps,
+        step_size=request.step_size,
+        batches=drawn,
+        shift=shift,
+        anchor=request.anchor,
+        slopes=slopes,
+        momentum=request.momentum,
+        ridge=0.0 if request.pull is None else request.pull.strength,
+        decay=request.decay,
+        clock=request.clock,
+        averaging=_sum_so_far(request.average, memory, request.start),
+    )
+
+
+def _sum_so_far(average: Average | None, memory: Memory, start: Array) -> Averaging | None:
+    if average is None:
+        return None
+    if average.fresh or memory.total is None:
+        return Averaging(np.zeros_like(start), 0.0, average.convexity, average.after)
+    return Averaging(memory.total, memory.weight, average.convexity, average.after)
+
+
+def _first_step_at_anchor(walk: Walk) -> Walk:
+    """Take the step in which x is still the anchor, where the stochastic part of the gradient vanishes."""
+    assert walk.anchor is not None and walk.shift is not None
+    gradient = walk.shift + walk.ridge * walk.anchor
+    u = walk.start - (walk.step_size / walk.momentum) * gradient
+    averaging = walk.averaging
+    if averaging is not None:
+        x = walk.anchor + walk.momentum * (u - walk.anchor) if averaging.after else walk.anchor
+        fade = 1.0 - averaging.convexity * walk.step_size
+        averaging = averaging._replace(total=fade * averaging.total + x, weight=fade * averaging.weight + 1.0)
+    rest = None if walk.batches is None else walk.batches[1:]
+    return walk._replace(
+        start=u, steps=walk.steps - 1, batches=rest, clock=walk.clock + 1, averaging=averaging
+    )

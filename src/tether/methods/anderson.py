@@ -1,0 +1,165 @@
+"""Anderson acceleration of stage-wise methods, without a projection and without a message.
+
+A stage maps its start z_k to G_k. With the misfits f_k = G_k - z_k of the leading vector, the next stage starts from the mix
+of the last images whose misfits cancel best. The weights sum to one, so feasible points stay feasible; workers apply
+the same weights to the duals they remember, which stay in range(A^T).
+"""
+
+from dataclasses import dataclass, replace
+from typing import Any, ClassVar, NamedTuple, Self, final
+
+import numpy as np
+
+from tether.conversation import Array, Facts, Gradient, Measured, Reply, Request
+from tether.methods.base import Method, StageWise
+from tether.methods.parameters import check_settings
+
+
+class AndersonState(NamedTuple):
+    """The inner state, where its stage started, and the last stages as misfits and images."""
+
+    inner: Any
+    start: Array  # z_k, the vectors that the stage starts from, one a row
+    weights: Array  # the mix of remembered duals that goes with z_k
+    mixed: bool  # z_k is a mix rather than the plain image of a stage
+    good: Array  # the last start at which F was lower than before
+    good_weights: Array
+    value: float  # F there
+    misfits: Array  # f_j, newest last
+    images: Array  # G_j, newest last, shape (stages, vectors, p)
+    softened: int  # how often the step size was halved
+    stage: int
+
+
+@final
+@dataclass(frozen=True)
+class Anderson(Method[AndersonState]):
+    """Extrapolate the stages of a method from its last few.
+
+    F is known at the start of every stage. If a mix made it rise, the mix and the memory are dropped and the plain
+    image of the last stage is used; if that rose too, the stage is undone and its step size halved.
+
+    Parameters
+    ----------
+    method : StageWise
+        DelayedSVRG, DelayedASVRG or ProxSkipSVRG.
+    memory : int, default 10
+        M, the stages that are mixed.
+    damping : float, default 1e-10
+        Regularises the small least-squares problem, relative to its mean eigenvalue.
+
+    Examples
+    --------
+    >>> from tether.methods import Anderson, ProxSkipSVRG
+    >>> flagship = Anderson(ProxSkipSVRG(), memory=10)
+    """
+
+    recovers: ClassVar[bool] = True
+
+    method: StageWise[Any]
+    memory: int = 10
+    damping: float = 1e-10
+
+    def __post_init__(self) -> None:
+        check_settings(self)
+        if not isinstance(self.method, StageWise):
+            raise TypeError(
+                f"method must be stage-wise (DelayedSVRG, DelayedASVRG or ProxSkipSVRG), got {self.method!r}: "
+                "other methods have no stages to extrapolate."
+            )
+
+    @property
+    def step_size(self) -> float | None:
+        """The inner method's eta."""
+        return getattr(self.method, "step_size", None)
+
+    def prepare(self, facts: Facts) -> Self:
+        """Fill the open settings of the inner method and make room for its duals."""
+        return replace(self, method=self.method.remember(self.memory + 2).prepare(facts))
+
+    def start(self, x: Array) -> AndersonState:
+        """Begin the first stage."""
+        inner = self.method.start(x)
+        coordinates = self.method.coordinates(inner)
+        assert coordinates is not None
+        start, none = np.stack(coordinates), np.zeros(0)
+        misfits, images = np.empty((0, len(x))), np.empty((0, *start.shape))
+        return AndersonState(inner, start, none, False, start, none, np.inf, misfits, images, 0, 0)
+
+    def ask(self, state: AndersonState) -> Request:
+        """Ask what the inner method asks."""
+        return self.method.ask(state.inner)
+
+    def tell(self, state: AndersonState, reply: Reply) -> AndersonState:
+        """Check F where a stage starts; extrapolate where it ends."""
+        if isinstance(reply, Measured):
+            if not reply.value <= state.value + 1e-12 * max(1.0, abs(state.value)):
+                return self._step_back(state)
+            state = state._replace(value=reply.value, good=state.start, good_weights=state.weights)
+        elif not np.isfinite(reply.end).all():
+            padded = np.append(state.good_weights, 0.0)
+            return self._step_back(state._replace(mixed=False, good_weights=padded))
+        inner = self.method.tell(state.inner, reply)
+        state = state._replace(inner=inner)
+        end = self.method.coordinates(inner)
+        return state if end is None else self._extrapolate(state, np.stack(end))
+
+    def _extrapolate(self, state: AndersonState, image: Array) -> AndersonState:
+        keep = self.memory + 1
+        misfits = np.vstack([state.misfits, image[:1] - state.start[:1]])[-keep:]
+        images = np.concatenate([state.images, image[None]])[-keep:]
+        weights = _mix(misfits, self.damping)
+        start = np.tensordot(weights, images, 1)
+        mixed = len(weights) > 1
+        return state._replace(
+            inner=self.method.move(state.inner, tuple(start), weights) if mixed else state.inner,
+            start=start,
+            weights=weights,
+            mixed=mixed,
+            good_weights=np.append(state.good_weights, 0.0),  # the workers remember one more dual now
+            misfits=misfits,
+            images=images,
+            stage=state.stage + 1,
+        )
+
+    def _step_back(self, state: AndersonState) -> AndersonState:
+        """Leave a start where F rose: for the plain image if it was a mix, else for the last good start."""
+        if state.mixed:
+            start, weights, inner = state.images[-1], np.ones(1), state.inner
+        else:
+            start, weights = state.good, state.good_weights
+            inner = self.method.soften(state.inner, 0.5)
+        return state._replace(
+            inner=self.method.move(inner, tuple(start), weights),
+            start=start,
+            weights=weights,
+            softened=state.softened + (not state.mixed),
+            mixed=False,
+            misfits=state.misfits[:0],
+            images=state.images[:0],
+        )
+
+    def exhausted(self, state: AndersonState) -> bool:
+        """Say whether no step size makes F fall any more."""
+        return state.softened > 40
+
+    def estimate(self, state: AndersonState) -> Array:
+        """Return the inner method's estimate."""
+        return self.method.estimate(state.inner)
+
+    def inspect(self, state: AndersonState) -> Gradient:
+        """Certify as the inner method does."""
+        return self.method.inspect(state.inner)
+
+
+def _mix(misfits: Array, damping: float) -> Array:
+    """Return the weights, summing to one, of the images whose misfits cancel best."""
+    newest = np.zeros(len(misfits))
+    newest[-1] = 1.0
+    differences = np.diff(misfits, axis=0)
+    if len(differences) == 0:
+        return newest
+    gram = differences @ differences.T
+    gram[np.diag_indices_from(gram)] += damping * np.trace(gram) / len(gram) + np.finfo(float).tiny
+    gamma = np.linalg.solve(gram, differences @ misfits[-1])
+    return newest + np.append(gamma, 0.0) - np.append(0.0, gamma)

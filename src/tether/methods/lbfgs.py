@@ -1,0 +1,170 @@
+"""Projected L-BFGS: the baseline to beat on small dense problems.
+
+All directions are combinations of projected gradients, so iterates stay feasible by themselves. A trial point of the
+line search is one request; the first trial is nearly always taken, which makes one projection an iteration.
+"""
+
+import math
+from dataclasses import dataclass, replace
+from typing import NamedTuple, Self, final
+
+import numpy as np
+
+from tether.conversation import Array, Facts, Gradient, Measured, Reply
+from tether.methods.base import Method
+from tether.methods.parameters import check_settings
+
+DECREASE = 1e-4  # sufficient decrease (Armijo)
+CURVATURE = 0.9  # weak Wolfe
+
+
+class LBFGSState(NamedTuple):
+    """The current point with its gradient, the curvature pairs, and the line search under way."""
+
+    x: Array
+    value: float
+    gradient: Array | None  # P grad F(x); None before the first reply
+    direction: Array
+    length: float  # of the trial: x + length direction
+    low: float  # the bracket of acceptable lengths
+    high: float
+    steps: Array  # s_k, newest last
+    changes: Array  # y_k
+    trials: int
+    stuck: bool
+    stage: int
+
+
+@final
+@dataclass(frozen=True, kw_only=True)
+class LBFGS(Method[LBFGSState]):
+    """Limited-memory BFGS with projected gradients and a Wolfe line search.
+
+    Parameters
+    ----------
+    memory : int, default 10
+        Curvature pairs kept.
+    smoothness : float, optional
+        L, which scales the first step. Open: the objective's L_F.
+
+    Examples
+    --------
+    >>> from tether.methods import LBFGS
+    >>> LBFGS(memory=20).memory
+    20
+    """
+
+    memory: int = 10
+    smoothness: float | None = None
+
+    def __post_init__(self) -> None:
+        check_settings(self)
+
+    def prepare(self, facts: Facts) -> Self:
+        """Take L_F from the problem."""
+        return replace(self, smoothness=self.smoothness or facts.smoothness.full or 1.0)
+
+    def start(self, x: Array) -> LBFGSState:
+        """Begin with no curvature known."""
+        none = np.empty((0, len(x)))
+        return LBFGSState(x, math.inf, None, np.zeros_like(x), 0.0, 0.0, math.inf, none, none, 0, False, 0)
+
+    def ask(self, state: LBFGSState) -> Gradient:
+        """Ask for the projected gradient at the trial point."""
+        return Gradient(state.x + state.length * state.direction)
+
+    def tell(self, state: LBFGSState, reply: Reply) -> LBFGSState:
+        """Accept the trial and turn, or try another length."""
+        assert isinstance(reply, Measured) and reply.gradient is not None
+        if state.gradient is None:
+            return self._turn(state._replace(value=reply.value), reply)
+        before = float(state.gradient @ state.direction)
+        after = float(reply.gradient @ state.direction)
+        if not _decreases(state, reply.value, before, after):
+            return _shorten(state, reply.value, before)
+        if after < CURVATURE * before and state.trials < 20:
+            longer = 2.0 * state.length if math.isinf(state.high) else 0.5 * (state.length + state.high)
+            return state._replace(low=state.length, length=longer, trials=state.trials + 1)
+        return self._turn(self._learn(state, reply), reply)
+
+    def _learn(self, state: LBFGSState, reply: Measured) -> LBFGSState:
+        """Keep the curvature pair of an accepted step, if it has curvature."""
+        s, y = reply.point - state.x, reply.gradient - state.gradient
+        if float(s @ y) <= 1e-14 * float(y @ y):
+            return state._replace(stage=state.stage + 1)
+        keep = self.memory
+        return state._replace(
+            steps=np.vstack([state.steps, s])[-keep:],
+            changes=np.vstack([state.changes, y])[-keep:],
+            stage=state.stage + 1,
+        )
+
+    def _turn(self, state: LBFGSState, reply: Measured) -> LBFGSState:
+        """Choose the next direction at an accepted point."""
+        assert reply.gradient is not None and self.smoothness
+        direction = -_inverse_hessian(state, reply.gradient, 1.0 / self.smoothness)
+        if float(direction @ reply.gradient) >= 0:  # rounding has spoilt the pairs
+            none = np.empty((0, len(direction)))
+            state = state._replace(steps=none, changes=none)
+            direction = -reply.gradient / self.smoothness
+        still = not direction.any()
+        return state._replace(
+            x=reply.point,
+            value=reply.value,
+            gradient=reply.gradient,
+            direction=direction,
+            length=1.0,
+            low=0.0,
+            high=math.inf,
+            trials=0,
+            stuck=still,
+        )
+
+    def estimate(self, state: LBFGSState) -> Array:
+        """Return the last accepted point."""
+        return state.x
+
+    def exhausted(self, state: LBFGSState) -> bool:
+        """Say whether the line search found no lower point although the gradient is not zero."""
+        return state.stuck
+
+
+def _decreases(state: LBFGSState, value: float, before: float, after: float) -> bool:
+    """Armijo, or its form by slopes where F only changes by rounding (Hager & Zhang 2005)."""
+    if not math.isfinite(value):
+        return False
+    if value <= state.value + DECREASE * state.length * before:
+        return True
+    noise = 1e-13 * max(1.0, abs(state.value))
+    return value <= state.value + noise and (2 * DECREASE - 1) * before >= after
+
+
+def _shorten(state: LBFGSState, value: float, before: float) -> LBFGSState:
+    """Bring the trial down to the minimiser of the parabola through what is known, inside the bracket."""
+    high, low = state.length, state.low
+    guess = 0.5 * (low + high)
+    if low == 0.0 and math.isfinite(value):
+        curvature = value - state.value - before * high
+        if curvature > 0:
+            guess = min(max(-before * high * high / (2 * curvature), 0.1 * high), 0.5 * high)
+    stuck = state.trials >= 40
+    return state._replace(length=guess, high=high, trials=state.trials + 1, stuck=stuck)
+
+
+def _inverse_hessian(state: LBFGSState, gradient: Array, scale: float) -> Array:
+    """Apply the two-loop recursion."""
+    q = gradient.copy()
+    pairs = list(zip(state.steps, state.changes, strict=True))
+    kept = []
+    for s, y in reversed(pairs):
+        rho = 1.0 / float(s @ y)
+        alpha = rho * float(s @ q)
+        q -= alpha * y
+        kept.append((rho, alpha))
+    if pairs:
+        s, y = pairs[-1]
+        scale = float(s @ y) / float(y @ y)
+    q *= scale
+    for (s, y), (rho, alpha) in zip(pairs, reversed(kept), strict=True):
+        q += (alpha - rho * float(y @ q)) * s
+    return q

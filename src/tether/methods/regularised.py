@@ -1,0 +1,139 @@
+"""Adaptive regularisation: a general convex problem as a chain of strongly convex ones.
+
+Minimise F(x) + (s/2)||x - x_0||^2 with any method and halve s whenever the certificate has fallen to a quarter, until s is of the
+order of the accuracy wanted (Allen-Zhu & Hazan 2016; Corollary 5.3 of Li & Zhang).
+"""
+
+import math
+from dataclasses import dataclass, replace
+from functools import lru_cache
+from typing import Any, NamedTuple, Self, final
+
+from tether.conversation import Array, Arrived, Facts, Gradient, Measured, Pull, Reply, Request
+from tether.methods.base import Method
+from tether.methods.parameters import check_settings
+
+
+class RegularisedState(NamedTuple):
+    """The inner state, the centre and strength of the pull, and the certificate to get below."""
+
+    inner: Any
+    center: Array
+    strength: float
+    target: float
+    stage: int
+
+
+@final
+@dataclass(frozen=True)
+class Regularised(Method[RegularisedState]):
+    """Run a method on F + (s/2)||x - x_0||^2 and halve s as it converges.
+
+    Parameters
+    ----------
+    method : Method
+        Any method of the library; its open settings are filled anew for every s.
+    strength : float, optional
+        The first s. Open: L_F.
+    floor : float, default 1e-10
+        s is not halved below ``floor`` times its first value.
+
+    Examples
+    --------
+    >>> from tether.methods import DelayedASVRG, Regularised
+    >>> general_convex = Regularised(DelayedASVRG(parameters="theory", stage_length=1, interval=1))
+    """
+
+    method: Method[Any]
+    strength: float | None = None
+    floor: float = 1e-10
+    facts: Facts | None = None  # filled by `prepare`
+
+    def __post_init__(self) -> None:
+        check_settings(self)
+        if not isinstance(self.method, Method) or isinstance(self.method, Regularised):
+            raise TypeError(f"method must be another method of tether.methods, got {self.method!r}.")
+
+    def prepare(self, facts: Facts) -> Self:
+        """Remember the problem's constants; the inner method is prepared for each strength."""
+        return replace(self, strength=self.strength or facts.smoothness.full or 1.0, facts=facts)
+
+    def start(self, x: Array) -> RegularisedState:
+        """Begin with the strongest pull, towards the starting point."""
+        assert self.strength
+        return RegularisedState(self._at(self.strength).start(x), x, self.strength, math.inf, 0)
+
+    def ask(self, state: RegularisedState) -> Request:
+        """Ask what the inner method asks, with the pull added to its walks."""
+        request = self._at(state.strength).ask(state.inner)
+        if isinstance(request, Gradient):
+            return request
+        # A shift that was sent already holds the pull at the anchor; what remains is the pull towards it.
+        sent = request.anchor is not None and request.shift is not None
+        center = request.anchor if sent and request.anchor is not None else state.center
+        return request._replace(pull=Pull(center, state.strength))
+
+    def tell(self, state: RegularisedState, reply: Reply) -> RegularisedState:
+        """Pass the regularised reply on; weaken the pull once the certificate has fallen enough."""
+        if isinstance(reply, Measured):
+            reply = _regularise(reply, state)
+        method = self._at(state.strength)
+        inner = method.tell(state.inner, reply)
+        staged = inner.stage > state.inner.stage
+        state = state._replace(inner=inner, stage=state.stage + staged)
+        if isinstance(reply, Arrived):
+            blind = staged and not isinstance(method.ask(inner), Gradient)
+            return self._weaken(state) if blind else state
+        if math.isinf(state.target):
+            return state._replace(target=reply.certificate / 4)
+        return self._weaken(state) if reply.certificate <= state.target else state
+
+    def _weaken(self, state: RegularisedState) -> RegularisedState:
+        assert self.strength
+        strength = max(state.strength / 2, self.floor * self.strength)
+        if strength == state.strength:
+            return state
+        inner = self._at(strength).start(self.estimate(state))
+        if hasattr(inner, "clock"):
+            inner = inner._replace(clock=state.inner.clock)
+        return state._replace(inner=inner, strength=strength, target=math.inf)
+
+    def estimate(self, state: RegularisedState) -> Array:
+        """Return the inner method's estimate."""
+        return self._at(state.strength).estimate(state.inner)
+
+    def inspect(self, state: RegularisedState) -> Gradient:
+        """Certify as the inner method does."""
+        return self._at(state.strength).inspect(state.inner)
+
+    def exhausted(self, state: RegularisedState) -> bool:
+        """Say whether the inner method is exhausted at the weakest pull."""
+        assert self.strength
+        weakest = state.strength <= self.floor * self.strength
+        return weakest and self._at(state.strength).exhausted(state.inner)
+
+    def _at(self, strength: float) -> Method[Any]:
+        assert self.facts is not None
+        return _prepared(self.method, self.facts, strength)
+
+
+@lru_cache(maxsize=64)
+def _prepared(method: Method[Any], facts: Facts, strength: float) -> Method[Any]:
+    constants = facts.smoothness
+    stronger = constants._replace(
+        maximum=constants.maximum + strength,
+        full=constants.full + strength,
+        convexity=constants.convexity + strength,
+    )
+    return method.prepare(facts._replace(smoothness=stronger))
+
+
+def _regularise(reply: Measured, state: RegularisedState) -> Measured:
+    """Return what the reply would have been for F + (s/2)||x - x_0||^2."""
+    away = reply.point - state.center
+    value = reply.value + 0.5 * state.strength * float(away @ away)
+    if reply.gradient is None:
+        distance = state.strength * math.sqrt(float(away @ away))
+        return reply._replace(value=value, certificate=(math.sqrt(reply.certificate) + distance) ** 2)
+    gradient = reply.gradient + state.strength * away
+    return reply._replace(value=value, gradient=gradient, certificate=float(gradient @ gradient))

@@ -1,0 +1,201 @@
+"""A data matrix seen through its products.
+
+Everything a linear model asks of its data is here: predictions X x, combinations X^T s of its rows, and
+ranges or batches of its rows. Dense, CSR and "with a column of ones" are three classes behind one
+interface; none of them copies the matrix. Products are taken in the matrix's own precision (float32 stays
+float32); what goes in and comes out is float64. Both products take one output (n,) or several (n, K).
+"""
+
+from abc import ABC, abstractmethod
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+
+from tether.objectives.walk import Array, Indices
+
+
+class Rows(ABC):
+    """Some rows of data: the two products that a batch gradient is made of."""
+
+    @abstractmethod
+    def predict(self, x: Array) -> Array:
+        """Return X x."""
+
+    @abstractmethod
+    def combine(self, slopes: Array) -> Array:
+        """Return X^T s, a fresh array."""
+
+
+class Design(Rows):
+    """All rows of data."""
+
+    n_samples: int
+    width: int
+
+    @abstractmethod
+    def take(self, batch: Indices) -> Rows:
+        """Return the rows with these numbers."""
+
+    @abstractmethod
+    def squared_norms(self) -> Array:
+        """Return ||a_i||^2 of every row."""
+
+    @abstractmethod
+    def block(self, rows: slice) -> Array:
+        """Return a range of rows as a dense float64 array."""
+
+
+class DenseDesign(Design):
+    """The rows of a NumPy array (or memory map)."""
+
+    def __init__(self, matrix: NDArray[Any]) -> None:
+        self.matrix = matrix
+        self.n_samples, self.width = matrix.shape
+
+    def predict(self, x: Array) -> Array:
+        """Return X x."""
+        return _float64(self.matrix @ x.astype(self.matrix.dtype, copy=False))
+
+    def combine(self, slopes: Array) -> Array:
+        """Return X^T s."""
+        return _float64(self.matrix.T @ slopes.astype(self.matrix.dtype, copy=False))
+
+    def take(self, batch: Indices) -> Rows:
+        """Return the rows with these numbers."""
+        return DenseDesign(self.matrix.take(batch, axis=0))
+
+    def squared_norms(self) -> Array:
+        """Return ||a_i||^2 of every row."""
+        return np.einsum("ij,ij->i", self.matrix, self.matrix, dtype=np.float64)
+
+    def block(self, rows: slice) -> Array:
+        """Return a range of rows as a dense float64 array."""
+        return _float64(self.matrix[rows])
+
+
+class SparseDesign(Design):
+    """The rows of a CSR matrix in canonical format.
+
+    Parameters
+    ----------
+    matrix : csr_array
+        The data.
+    one_output : bool
+        Whether predictions are one number a sample: such batches are gathered faster than SciPy does it.
+    """
+
+    def __init__(self, matrix: sparse.csr_array, one_output: bool = True) -> None:
+        self.matrix = matrix
+        self.one_output = one_output
+        self.n_samples, self.width = matrix.shape
+
+    def predict(self, x: Array) -> Array:
+        """Return X x."""
+        return _float64(self.matrix @ x.astype(self.matrix.dtype, copy=False))
+
+    def combine(self, slopes: Array) -> Array:
+        """Return X^T s."""
+        return _float64(self.matrix.T @ slopes.astype(self.matrix.dtype, copy=False))
+
+    def take(self, batch: Indices) -> Rows:
+        """Return the rows with these numbers."""
+        return SparseRows(self.matrix, batch) if self.one_output else SparseDesign(self.matrix[batch], False)
+
+    def squared_norms(self) -> Array:
+        """Return ||a_i||^2 of every row."""
+        squares = np.square(self.matrix.data, dtype=np.float64)
+        entries = (squares, self.matrix.indices, self.matrix.indptr)
+        return sparse.csr_array(entries, shape=self.matrix.shape) @ np.ones(self.width)
+
+    def block(self, rows: slice) -> Array:
+        """Return a range of rows as a dense float64 array."""
+        return _float64(self.matrix[rows].toarray())
+
+
+class SparseRows(Rows):
+    """A batch of CSR rows, laid end to end, for predictions of one output."""
+
+    def __init__(self, matrix: sparse.csr_array, batch: Indices) -> None:
+        starts = matrix.indptr.take(batch)
+        lengths = matrix.indptr.take(batch + 1) - starts
+        ends = np.cumsum(lengths)
+        self.size = len(batch)
+        self.width = matrix.shape[1]
+        self.row = np.repeat(np.arange(self.size), lengths)  # the row of the batch that an entry is in
+        place = (starts - ends + lengths).take(self.row)
+        place += np.arange(len(place))
+        self.column = matrix.indices.take(place)
+        self.entry = matrix.data.take(place)
+
+    def predict(self, x: Array) -> Array:
+        """Return X x."""
+        return _binned(self.row, self.entry * x.take(self.column), self.size)
+
+    def combine(self, slopes: Array) -> Array:
+        """Return X^T s."""
+        return _binned(self.column, self.entry * slopes.take(self.row), self.width)
+
+
+class _RowsWithOnes(Rows):
+    """Some rows and a 1 behind each."""
+
+    def __init__(self, rows: Rows) -> None:
+        self.rows = rows
+
+    def predict(self, x: Array) -> Array:
+        return self.rows.predict(x[:-1]) + x[-1]
+
+    def combine(self, slopes: Array) -> Array:
+        return np.concatenate([self.rows.combine(slopes), slopes.sum(axis=0, keepdims=True)])
+
+
+class WithOnes(Design):
+    """A design and a last column of ones that is never stored: the intercept."""
+
+    def __init__(self, design: Design) -> None:
+        self.design = design
+        self.n_samples = design.n_samples
+        self.width = design.width + 1
+        self._rows = _RowsWithOnes(design)
+
+    def predict(self, x: Array) -> Array:
+        """Return X x + the intercept."""
+        return self._rows.predict(x)
+
+    def combine(self, slopes: Array) -> Array:
+        """Return X^T s and, last, the sum of s."""
+        return self._rows.combine(slopes)
+
+    def take(self, batch: Indices) -> Rows:
+        """Return the rows with these numbers."""
+        return _RowsWithOnes(self.design.take(batch))
+
+    def squared_norms(self) -> Array:
+        """Return ||a_i||^2 + 1 of every row."""
+        return self.design.squared_norms() + 1.0
+
+    def block(self, rows: slice) -> Array:
+        """Return a range of rows and a 1 behind each."""
+        block = self.design.block(rows)
+        return np.hstack([block, np.ones((len(block), 1))])
+
+
+def as_design(
+    matrix: NDArray[Any] | sparse.csr_array, *, one_output: bool = True, ones: bool = False
+) -> Design:
+    """Return the design of a checked matrix, with a column of ones behind it if asked."""
+    design: Design = (
+        DenseDesign(matrix) if isinstance(matrix, np.ndarray) else SparseDesign(matrix, one_output)
+    )
+    return WithOnes(design) if ones else design
+
+
+def _float64(array: NDArray[Any]) -> Array:
+    return array.astype(np.float64, copy=False)
+
+
+def _binned(place: NDArray[Any], weights: Array, length: int) -> Array:
+    """Return the sums of the weights at each place; NumPy counts in integers when there is nothing to sum."""
+    return _float64(np.bincount(place, weights=weights, minlength=length))

@@ -1,0 +1,121 @@
+"""Any smooth convex finite sum, by two NumPy functions of the user's."""
+
+from collections.abc import Callable
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from tether.objectives.base import Evaluation, Objective, Smoothness
+from tether.objectives.estimate import checked_smoothness, known_or_estimated
+from tether.objectives.inputs import nonnegative, positive_integer
+from tether.objectives.walk import Array, Indices
+
+Function = Callable[[Array, Indices], Any]
+
+
+class FiniteSum(Objective):
+    r"""A finite sum given by functions for its gradient and its value.
+
+    .. math:: F(x) = \frac1N \sum_{i=1}^N f_i(x), \qquad f_B(x) = \frac1{|B|} \sum_{i \in B} f_i(x)
+
+    Parameters
+    ----------
+    gradient : callable
+        ``gradient(x, batch)`` returns the gradient of f_B, an array of p floats; ``batch`` is a
+        one-dimensional integer array of sample numbers.
+    value : callable
+        ``value(x, batch)`` returns f_B(x).
+    n_samples : int
+        N.
+    dim : int
+        p, the length of x.
+    smoothness : float or Smoothness, optional
+        A constant L for which every f_i is L-smooth, or all constants. Estimated from gradients around 0 if
+        it is not given: the estimate costs some fifteen passes, once.
+    convexity : float
+        mu, a constant for which F is mu-strongly convex. Gap certificates rest on it.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from tether.objectives import FiniteSum
+    >>> points = np.array([[0.0, 1.0], [2.0, 3.0]])
+    >>> objective = FiniteSum(
+    ...     gradient=lambda x, batch: x - points[batch].mean(axis=0),
+    ...     value=lambda x, batch: 0.5 * np.mean(np.sum((x - points[batch]) ** 2, axis=1)),
+    ...     n_samples=2, dim=2, smoothness=1.0, convexity=1.0,
+    ... )
+    >>> objective.value(np.array([1.0, 2.0]))
+    1.0
+    """
+
+    def __init__(
+        self,
+        gradient: Function,
+        value: Function,
+        n_samples: int,
+        dim: int,
+        *,
+        smoothness: float | Smoothness | None = None,
+        convexity: float = 0.0,
+    ) -> None:
+        self.n_samples = positive_integer("n_samples", n_samples)
+        self.dim = positive_integer("dim", dim)
+        self._convexity = nonnegative("convexity", convexity)
+        self._known = checked_smoothness(smoothness, self._convexity)
+        self._gradient, self._value = _callable("gradient", gradient), _callable("value", value)
+        self._everything = np.arange(self.n_samples)
+        self._try_once()
+
+    def evaluate(self, x: Array) -> Evaluation:
+        """Return F(x) and its gradient; there are no slopes to keep."""
+        return Evaluation(self.value(x), self._checked_gradient(x, self._everything))
+
+    def value(self, x: Array) -> float:
+        """Return F(x)."""
+        return float(self._value(x, self._everything))
+
+    def batch_gradient(
+        self, x: Array, batch: Indices | None, anchor: Array | None = None, slopes: Array | None = None
+    ) -> Array:
+        """Return grad f_B(x), less grad f_B(anchor) when an anchor is given."""
+        batch = self._everything if batch is None else batch
+        gradient = self._checked_gradient(x, batch)
+        if anchor is not None:
+            gradient -= self._checked_gradient(anchor, batch)
+        return gradient
+
+    @cached_property
+    def smoothness(self) -> Smoothness:
+        """What was given, or estimates with a margin."""
+        return known_or_estimated(self, self._known, self._convexity)
+
+    def _checked_gradient(self, x: Array, batch: Indices) -> Array:
+        """Return a copy, because the user's function may hand out the same buffer twice."""
+        gradient = np.asarray(self._gradient(x, batch))
+        if gradient.shape != (self.dim,) or gradient.dtype.kind != "f":
+            raise ValueError(
+                f"gradient(x, batch) must return {self.dim} floats (shape ({self.dim},)), "
+                f"got shape {gradient.shape} and dtype {gradient.dtype}."
+            )
+        return gradient.astype(np.float64)
+
+    def _try_once(self) -> None:
+        """Call both functions for one sample, so that a mistake shows where it was made."""
+        x, batch = np.zeros(self.dim), self._everything[:1]
+        if not np.isfinite(self._checked_gradient(x, batch)).all():
+            raise ValueError(
+                "gradient(x, batch) must be finite, got NaN or infinite entries at x = 0, sample 0."
+            )
+        value = np.asarray(self._value(x, batch))
+        if value.ndim != 0 or value.dtype.kind not in "fiu" or not np.isfinite(value):
+            raise ValueError(
+                f"value(x, batch) must return one finite number, the mean over the batch, got {value!r}."
+            )
+
+
+def _callable(name: str, function: Function) -> Function:
+    if not callable(function):
+        raise ValueError(f"{name} must be a function of (x, batch), got {type(function).__name__}.")
+    return function

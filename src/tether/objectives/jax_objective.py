@@ -1,0 +1,149 @@
+"""A JAX loss of one sample as a finite sum.
+
+x is the parameters' pytree laid out flat in float64. Double precision is switched on around each call and
+only there, so the user's own JAX configuration stays as it is.
+"""
+
+from collections.abc import Callable
+from functools import cached_property
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jax.flatten_util import ravel_pytree
+
+from tether.objectives.base import Evaluation, Objective, Smoothness
+from tether.objectives.estimate import checked_smoothness, known_or_estimated, with_ridge
+from tether.objectives.inputs import nonnegative
+from tether.objectives.walk import Array, Indices
+
+try:
+    from jax import enable_x64
+except ImportError:  # where older releases keep it
+    from jax.experimental import enable_x64
+
+_CHUNK_NUMBERS = 1 << 22  # numbers of the data (and of the gradients) handled together in a full pass
+
+LossOfSample = Callable[[Any, Any], Any]
+
+
+class JaxObjective(Objective):
+    """The objective that `tether.objectives.from_jax` returns; its parameters are described there."""
+
+    def __init__(
+        self,
+        loss: LossOfSample,
+        data: Any,
+        params: Any,
+        *,
+        l2: float = 0.0,
+        smoothness: float | Smoothness | None = None,
+        convexity: float = 0.0,
+    ) -> None:
+        self.l2 = nonnegative("l2", l2)
+        self._convexity = nonnegative("convexity", convexity)
+        self._known = checked_smoothness(smoothness, self._convexity)
+        with enable_x64(True):
+            self._data, self.n_samples = _samples(data)
+            self._types = [jnp.result_type(leaf) for leaf in jax.tree.leaves(params)]
+            flat, self._unravel = ravel_pytree(_float64_leaves(params))
+            self.initial: Array = np.array(flat, dtype=np.float64)
+            self.dim = len(self.initial)
+            _require_scalar(loss, self._unravel(flat), self._data)
+            self._value_and_gradient, self._gradient, self._difference = _compiled(loss, self._unravel)
+        self._chunk = _chunk_size(self._data, self.n_samples)
+
+    def evaluate(self, x: Array) -> Evaluation:
+        """Return F(x) and its gradient, chunk by chunk."""
+        value, gradient = 0.5 * self.l2 * float(np.dot(x, x)), self.l2 * np.asarray(x)
+        for start in range(0, self.n_samples, self._chunk):
+            batch = np.arange(start, min(start + self._chunk, self.n_samples))
+            with enable_x64(True):
+                part, slope = self._value_and_gradient(x, self._data, batch)
+            share = len(batch) / self.n_samples
+            value += share * float(part)
+            gradient += share * np.asarray(slope)
+        return Evaluation(value, gradient)
+
+    def batch_gradient(
+        self, x: Array, batch: Indices | None, anchor: Array | None = None, slopes: Array | None = None
+    ) -> Array:
+        """Return grad f_B(x), less grad f_B(anchor) when an anchor is given."""
+        if batch is None:
+            full = self.evaluate(x).gradient
+            return full if anchor is None else full - self.evaluate(anchor).gradient
+        with enable_x64(True):
+            if anchor is None:
+                gradient = self._gradient(x, self._data, batch)
+            else:
+                gradient = self._difference(x, anchor, self._data, batch)
+        return np.asarray(gradient) + self.l2 * (x if anchor is None else x - anchor)
+
+    @cached_property
+    def smoothness(self) -> Smoothness:
+        """What was given plus the ridge, or estimates with a margin."""
+        return known_or_estimated(self, with_ridge(self._known, self.l2), self._convexity + self.l2)
+
+    def unpack(self, x: Array) -> Any:
+        """Return the parameters' pytree at x, with leaves of the types they came in."""
+        with enable_x64(True):
+            leaves, structure = jax.tree.flatten(self._unravel(jnp.asarray(x)))
+            typed = [leaf.astype(dtype) for leaf, dtype in zip(leaves, self._types, strict=True)]
+        return jax.tree.unflatten(structure, typed)
+
+
+def _compiled(loss: LossOfSample, unravel: Callable[[Any], Any]) -> tuple[Callable[..., Any], ...]:
+    """Return the value and gradient of a batch, its gradient, and the difference of two gradients."""
+
+    def mean(x: Any, data: Any, batch: Any) -> Any:
+        samples = jax.tree.map(lambda leaf: leaf[batch], data)
+        return jax.vmap(loss, in_axes=(None, 0))(unravel(x), samples).mean()
+
+    gradient = jax.grad(mean)
+
+    def difference(x: Any, anchor: Any, data: Any, batch: Any) -> Any:
+        return gradient(x, data, batch) - gradient(anchor, data, batch)
+
+    return jax.jit(jax.value_and_grad(mean)), jax.jit(gradient), jax.jit(difference)
+
+
+def _samples(data: Any) -> tuple[Any, int]:
+    """Return the data as JAX arrays and their common length."""
+    data = jax.tree.map(jnp.asarray, data)
+    leaves = jax.tree.leaves(data)
+    if not leaves or any(leaf.ndim == 0 for leaf in leaves):
+        raise ValueError(
+            "data must be a pytree of arrays with the samples along axis 0, got a scalar or nothing."
+        )
+    lengths = sorted({len(leaf) for leaf in leaves})
+    if len(lengths) > 1:
+        raise ValueError(f"data must have equally many samples in every leaf, got lengths {lengths}.")
+    if lengths[0] == 0:
+        raise ValueError("data must hold at least one sample, got none.")
+    return data, lengths[0]
+
+
+def _float64_leaves(params: Any) -> Any:
+    leaves = jax.tree.leaves(params)
+    types = [jnp.result_type(leaf) for leaf in leaves]
+    if not leaves or not all(jnp.issubdtype(dtype, jnp.floating) for dtype in types):
+        got = ", ".join(sorted({str(dtype) for dtype in types})) or "no leaf"
+        raise ValueError(
+            f"params must be a pytree of float arrays, got {got}; close over what is not trained."
+        )
+    return jax.tree.map(lambda leaf: jnp.asarray(leaf, dtype=jnp.float64), params)
+
+
+def _require_scalar(loss: LossOfSample, params: Any, data: Any) -> None:
+    first = jax.tree.map(lambda leaf: leaf[0], data)
+    result = jax.eval_shape(loss, params, first)
+    shape = getattr(result, "shape", None)
+    if shape != () or not jnp.issubdtype(result.dtype, jnp.floating):
+        got = type(result).__name__ if shape is None else f"shape {shape}, dtype {result.dtype}"
+        raise ValueError(f"loss(params, sample) must return a float scalar for one sample, got {got}.")
+
+
+def _chunk_size(data: Any, n_samples: int) -> int:
+    per_sample = sum(leaf.size for leaf in jax.tree.leaves(data)) // n_samples
+    return min(n_samples, max(1, _CHUNK_NUMBERS // max(1, per_sample)))

@@ -1,0 +1,216 @@
+"""Quadratic objectives, x^T C x + g^T x without the factor 1/2, as in the paper's LCQP.
+
+C comes as factors (N rows c_i, a finite sum of squares) or as a matrix (one component). The two are forms
+behind one interface; a quadratic's gradient is affine, so the difference of two of them is one product.
+"""
+
+from abc import ABC, abstractmethod
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+from scipy.linalg import eigvalsh
+
+from tether.objectives.base import Evaluation, Objective, Smoothness
+from tether.objectives.design import as_design
+from tether.objectives.inputs import matrix as checked_matrix
+from tether.objectives.inputs import numbers, vector
+from tether.objectives.spectrum import (
+    gram_is_affordable,
+    largest_eigenvalue,
+    largest_ritz_value,
+    smallest_gram_eigenvalue,
+    smallest_sparse_eigenvalue,
+)
+from tether.objectives.walk import Array, Indices, Walk
+
+_DENSE_LIMIT = 1000  # size up to which all eigenvalues are computed
+_ROUNDING = 1e-10  # how unsymmetric or negative a matrix may be by rounding, relative to its size
+
+
+class Quadratic(Objective):
+    r"""A convex quadratic, by the factors of its matrix or by the matrix itself.
+
+    .. math:: F(x) = x^\top C x + g^\top x + r, \qquad C = \frac1N \sum_{i=1}^N c_i c_i^\top,
+              \qquad f_i(x) = (c_i^\top x)^2 + g^\top x + r
+
+    There is no factor 1/2: a solver's :math:`\tfrac12 x^\top P x + q^\top x` is ``matrix=P / 2, linear=q``.
+
+    Parameters
+    ----------
+    factors : array or sparse matrix of shape (N, p), optional
+        The rows c_i.
+    matrix : array or sparse matrix of shape (p, p), optional
+        C, symmetric positive semidefinite; F then is a single component. Give this or ``factors``.
+    linear : array of shape (p,), optional
+        g, zero by default.
+    constant : float
+        r.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from tether.objectives import Quadratic
+    >>> objective = Quadratic(matrix=np.diag([1.0, 2.0]), linear=[-2.0, 0.0])
+    >>> objective.value(np.array([1.0, 0.0]))
+    -1.0
+    >>> objective.smoothness.full, round(objective.smoothness.convexity, 6)
+    (4.0, 2.0)
+
+    References
+    ----------
+    Li & Zhang, "Delayed Projection Techniques for Linearly Constrained Problems", section 1.1 (LCQP).
+    """
+
+    def __init__(
+        self, *, factors: Any = None, matrix: Any = None, linear: Any = None, constant: float = 0.0
+    ) -> None:
+        if (factors is None) == (matrix is None):
+            got = "neither" if factors is None else "both"
+            raise ValueError(
+                f"Quadratic needs either factors or matrix, got {got}; give exactly one of them."
+            )
+        self.form: Form = _MatrixForm(matrix) if factors is None else _FactorForm(factors)
+        self.n_samples, self.dim = self.form.n_samples, self.form.dim
+        self.linear = np.zeros(self.dim) if linear is None else vector("linear", linear)
+        if len(self.linear) != self.dim:
+            raise ValueError(f"linear must have length {self.dim}, the width of C, got {len(self.linear)}.")
+        self.constant = _finite_number("constant", constant)
+
+    def evaluate(self, x: Array) -> Evaluation:
+        """Return F(x), its gradient and, of factors, the slopes 2 c_i^T x."""
+        square, gradient, slopes = self.form.evaluate(x)
+        return Evaluation(square + float(self.linear @ x) + self.constant, gradient + self.linear, slopes)
+
+    def batch_gradient(
+        self, x: Array, batch: Indices | None, anchor: Array | None = None, slopes: Array | None = None
+    ) -> Array:
+        """Return 2 C_B x + g, or 2 C_B (x - anchor), which needs no slopes."""
+        if anchor is None:
+            return self.form.product(x, batch) + self.linear
+        return self.form.product(x - anchor, batch)
+
+    def cost_of_step(self, walk: Walk) -> int:
+        """Return 1: the difference of two gradients is one product."""
+        return 1
+
+    @cached_property
+    def smoothness(self) -> Smoothness:
+        """The constants 2 max ||c_i||^2 (or 2 lambda_max), 2 lambda_max(C) and 2 lambda_min(C)."""
+        return self.form.smoothness()
+
+
+class Form(ABC):
+    """The matrix C of a quadratic, seen through its products."""
+
+    n_samples: int
+    dim: int
+
+    @abstractmethod
+    def evaluate(self, x: Array) -> tuple[float, Array, Array | None]:
+        """Return x^T C x, 2 C x and the slopes."""
+
+    @abstractmethod
+    def product(self, v: Array, batch: Indices | None) -> Array:
+        """Return 2 C_B v, a fresh array."""
+
+    @abstractmethod
+    def smoothness(self) -> Smoothness:
+        """Return the constants of x^T C x."""
+
+
+class _FactorForm(Form):
+    """C = (1/N) sum_i c_i c_i^T."""
+
+    def __init__(self, factors: Any) -> None:
+        self.design = as_design(checked_matrix("factors", factors))
+        self.n_samples, self.dim = self.design.n_samples, self.design.width
+
+    def evaluate(self, x: Array) -> tuple[float, Array, Array | None]:
+        z = self.design.predict(x)
+        slopes = 2.0 * z
+        return float(z @ z) / self.n_samples, self.design.combine(slopes) / self.n_samples, slopes
+
+    def product(self, v: Array, batch: Indices | None) -> Array:
+        rows = self.design if batch is None else self.design.take(batch)
+        z = rows.predict(v)
+        z *= 2.0 / len(z)
+        return rows.combine(z)
+
+    def smoothness(self) -> Smoothness:
+        norms = self.design.squared_norms()
+        curvature = largest_eigenvalue(lambda v: 0.5 * self.product(v, None), self.dim)
+        small = gram_is_affordable(self.design, _DENSE_LIMIT)
+        convexity = 2.0 * smallest_gram_eigenvalue(self.design) if small else 0.0
+        return Smoothness(2.0 * float(norms.max()), 2.0 * min(curvature, float(norms.mean())), convexity)
+
+
+class _MatrixForm(Form):
+    """C itself: one component."""
+
+    n_samples = 1
+
+    def __init__(self, matrix: Any) -> None:
+        self.matrix = _symmetric(checked_matrix("matrix", matrix))
+        self.dim = self.matrix.shape[0]
+        self.smallest, self.largest = _spectrum(self.matrix)
+        if self.smallest < -_ROUNDING * max(self.largest, -self.smallest):
+            raise ValueError(
+                f"matrix must be positive semidefinite, got an eigenvalue of {self.smallest:.3g} or less; "
+                "an indefinite quadratic is not convex."
+            )
+
+    def evaluate(self, x: Array) -> tuple[float, Array, Array | None]:
+        half = self.matrix @ x
+        return float(x @ half), 2.0 * half, None
+
+    def product(self, v: Array, batch: Indices | None) -> Array:
+        return 2.0 * (self.matrix @ v)
+
+    def smoothness(self) -> Smoothness:
+        if self.dim <= _DENSE_LIMIT:
+            below = self.smallest - self.dim * float(np.finfo(np.float64).eps) * self.largest
+        elif sparse.issparse(self.matrix):
+            below = smallest_sparse_eigenvalue(self.matrix, self.largest)
+        else:
+            below = 0.0
+        return Smoothness(2.0 * self.largest, 2.0 * self.largest, 2.0 * max(0.0, below))
+
+
+def _symmetric(matrix: NDArray[Any] | sparse.csr_array) -> NDArray[Any] | sparse.csr_array:
+    if matrix.shape[0] != matrix.shape[1]:
+        raise ValueError(f"matrix must be square, got shape {matrix.shape}; pass rows c_i as factors=.")
+    matrix = matrix.astype(np.float64, copy=False)
+    worst, size = _largest(matrix - matrix.T), _largest(matrix)
+    if worst > _ROUNDING * size:
+        raise ValueError(
+            f"matrix must be symmetric, got entries that differ from their mirror image by {worst:.3g}; "
+            "pass (C + C.T) / 2, which gives the same quadratic."
+        )
+    return matrix
+
+
+def _largest(matrix: NDArray[Any] | sparse.csr_array) -> float:
+    return max(float(matrix.max()), -float(matrix.min()))
+
+
+def _spectrum(matrix: NDArray[Any] | sparse.csr_array) -> tuple[float, float]:
+    """Return the extreme eigenvalues of C, both from above if C is large (then a negative one is proof)."""
+    p = matrix.shape[0]
+    if p <= _DENSE_LIMIT:
+        values = eigvalsh(matrix if isinstance(matrix, np.ndarray) else matrix.toarray())
+        return float(values[0]), float(values[-1])
+    sizes: Any = abs(matrix)
+    bound = float(sizes.sum(axis=1).max())  # no eigenvalue is larger in size
+    mirrored, _ = largest_ritz_value(lambda v: bound * v - matrix @ v, p, 1e-6)
+    smallest = min(bound - mirrored, float(matrix.diagonal().min()))
+    return smallest, largest_eigenvalue(lambda v: matrix @ v, p)
+
+
+def _finite_number(name: str, value: Any) -> float:
+    number = numbers(name, value)
+    if number.ndim != 0 or not np.isfinite(number):
+        raise ValueError(f"{name} must be one finite number, got {value!r}.")
+    return float(number)

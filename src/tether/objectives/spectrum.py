@@ -1,0 +1,100 @@
+"""Extreme eigenvalues of symmetric positive semidefinite matrices, on the safe side.
+
+Smoothness constants want the largest eigenvalue from above, strong convexity wants the smallest from below.
+"""
+
+from collections.abc import Callable
+
+import numpy as np
+from scipy import sparse
+from scipy.linalg import eigh_tridiagonal, eigvalsh
+from scipy.sparse.linalg import ArpackError, ArpackNoConvergence, eigsh
+
+from tether.objectives.design import Design
+from tether.objectives.walk import Array
+
+Product = Callable[[Array], Array]
+
+_EPSILON = float(np.finfo(np.float64).eps)
+_LANCZOS_STEPS = 50
+_GRAM_ROWS = 4096  # rows of the data made dense together
+_GRAM_WORK = 2e11  # multiplications that a Gram matrix may cost: a few seconds
+_FACTOR_LIMIT = 5000  # sparse matrices up to this size are factorised even if they fill in
+
+
+def largest_eigenvalue(product: Product, dim: int) -> float:
+    """Return lambda_max of a positive semidefinite matrix, known by its products, from above.
+
+    The residual of the Ritz pair is added to the Ritz value, which never exceeds lambda_max itself.
+    """
+    value, residual = largest_ritz_value(product, dim, 1e-3)
+    return max(value, 0.0) + residual
+
+
+def largest_ritz_value(product: Product, dim: int, tolerance: float) -> tuple[float, float]:
+    """Return Lanczos' lower bound of the largest eigenvalue of a symmetric matrix, and its residual."""
+    direction = np.random.default_rng(0).standard_normal(dim)
+    basis = np.empty((0, dim))
+    diagonal: list[float] = []
+    off: list[float] = []
+    while True:
+        direction = direction / np.linalg.norm(direction)
+        basis = np.vstack([basis, direction])
+        rest = product(direction)
+        diagonal.append(float(direction @ rest))
+        for _ in range(2):  # once is not enough in floating point
+            rest = rest - basis.T @ (basis @ rest)
+        length = float(np.linalg.norm(rest))
+        values, vectors = eigh_tridiagonal(np.array(diagonal), np.array(off))
+        value, residual = float(values[-1]), length * abs(float(vectors[-1, -1]))
+        if residual <= tolerance * abs(value) or len(diagonal) == min(dim, _LANCZOS_STEPS):
+            return value, residual
+        off.append(length)
+        direction = rest
+
+
+def gram_is_affordable(design: Design, largest_width: int) -> bool:
+    """Return whether the Gram matrix is small and cheap enough to form."""
+    return design.width <= largest_width and design.n_samples * design.width**2 <= _GRAM_WORK
+
+
+def smallest_gram_eigenvalue(design: Design, weights: Array | None = None) -> float:
+    """Return lambda_min of (1/N) sum_i w_i a_i a_i^T from below.
+
+    The margin, (N + p) machine epsilons times the trace, covers every rounding of the sum.
+    """
+    n, p = design.n_samples, design.width
+    if n < p:
+        return 0.0
+    total = np.zeros((p, p))
+    for start in range(0, n, _GRAM_ROWS):
+        rows = design.block(slice(start, start + _GRAM_ROWS))
+        if weights is not None:
+            rows = rows * np.sqrt(weights[start : start + _GRAM_ROWS])[:, None]
+        total += rows.T @ rows
+    margin = (n + p + 8) * _EPSILON * float(np.trace(total))
+    return max(0.0, float(eigvalsh(total, subset_by_index=[0, 0])[0]) - margin) / n
+
+
+def smallest_sparse_eigenvalue(matrix: sparse.csr_array, largest: float) -> float:
+    """Return lambda_min of a sparse positive semidefinite matrix from below; 0 where it cannot be told.
+
+    Gershgorin's discs are exact for diagonal matrices; Lanczos on the inverse serves a few thousand rows.
+    """
+    p = matrix.shape[0]
+    diagonal = matrix.diagonal()
+    if diagonal.min() <= 0.0:
+        return 0.0
+    discs = float((diagonal - (abs(matrix).sum(axis=1) - diagonal)).min())
+    inverse = _smallest_by_inversion(matrix, largest) if p <= _FACTOR_LIMIT else 0.0
+    return max(0.0, discs, inverse) * (1.0 - 1e-12)
+
+
+def _smallest_by_inversion(matrix: sparse.csr_array, largest: float) -> float:
+    shift = -1e-9 * largest  # just below 0, so that a singular matrix can be factorised too
+    start = np.random.default_rng(0).standard_normal(matrix.shape[0])
+    try:
+        value = eigsh(matrix.tocsc(), k=1, sigma=shift, v0=start, return_eigenvectors=False)[0]
+    except (ArpackError, ArpackNoConvergence, RuntimeError):
+        return 0.0
+    return float(value) * (1.0 - 1e-6) - matrix.shape[0] * _EPSILON * largest

@@ -1,0 +1,156 @@
+"""The mean loss of a PyTorch module as a finite sum.
+
+x is the module's trainable parameters laid out flat in float64. A private double-precision copy of the module
+is called with views of x in their place, so the user's module is never touched.
+"""
+
+import copy
+from collections.abc import Callable
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+import torch
+from torch.utils.data import TensorDataset, default_collate
+
+from tether.objectives.base import Evaluation, Objective, Smoothness
+from tether.objectives.estimate import checked_smoothness, known_or_estimated, with_ridge
+from tether.objectives.inputs import nonnegative
+from tether.objectives.walk import Array, Indices
+
+_CHUNK_NUMBERS = 1 << 22  # numbers of the inputs handled together in a full pass
+
+MeanLoss = Callable[[Any, Any], Any]
+
+
+class TorchObjective(Objective):
+    """The objective that `tether.objectives.from_torch` returns; its parameters are described there."""
+
+    def __init__(
+        self,
+        module: torch.nn.Module,
+        loss: MeanLoss,
+        dataset: Any,
+        *,
+        l2: float = 0.0,
+        smoothness: float | Smoothness | None = None,
+        convexity: float = 0.0,
+    ) -> None:
+        self.l2 = nonnegative("l2", l2)
+        self._convexity = nonnegative("convexity", convexity)
+        self._known = checked_smoothness(smoothness, self._convexity)
+        self._inputs, self._targets = _tensors(dataset)
+        self.n_samples = len(self._inputs)
+        self._loss, self._original = loss, copy.deepcopy(module)
+        self._module = copy.deepcopy(module).double().eval()
+        self._shapes = _trainable_shapes(module)
+        self.initial: Array = _flat(module)
+        self.dim = len(self.initial)
+        self._chunk = max(1, _CHUNK_NUMBERS * self.n_samples // max(1, self._inputs.numel()))
+        self._require_mean_loss()
+
+    def evaluate(self, x: Array) -> Evaluation:
+        """Return F(x) and its gradient, chunk by chunk."""
+        value, gradient = 0.5 * self.l2 * float(np.dot(x, x)), self.l2 * np.asarray(x, dtype=np.float64)
+        for start in range(0, self.n_samples, self._chunk):
+            rows = slice(start, min(start + self._chunk, self.n_samples))
+            part, slope = self._value_and_gradient(x, rows)
+            share = (rows.stop - rows.start) / self.n_samples
+            value += share * part
+            gradient += share * slope
+        return Evaluation(value, gradient)
+
+    def batch_gradient(
+        self, x: Array, batch: Indices | None, anchor: Array | None = None, slopes: Array | None = None
+    ) -> Array:
+        """Return grad f_B(x), less grad f_B(anchor) when an anchor is given."""
+        gradient = self._batch_gradient(x, batch)
+        return gradient if anchor is None else gradient - self._batch_gradient(anchor, batch)
+
+    @cached_property
+    def smoothness(self) -> Smoothness:
+        """What was given plus the ridge, or estimates with a margin."""
+        return known_or_estimated(self, with_ridge(self._known, self.l2), self._convexity + self.l2)
+
+    def unpack(self, x: Array) -> torch.nn.Module:
+        """Return a copy of the module that carries x, in the precision the module came in."""
+        module = copy.deepcopy(self._original)
+        parts = self._parts(torch.tensor(x, dtype=torch.float64))
+        with torch.no_grad():
+            for name, parameter in module.named_parameters():
+                if name in parts:
+                    parameter.copy_(parts[name])
+        return module
+
+    def _batch_gradient(self, x: Array, batch: Indices | None) -> Array:
+        if batch is None:
+            return self.evaluate(x).gradient
+        return self._value_and_gradient(x, torch.tensor(batch))[1] + self.l2 * x
+
+    def _value_and_gradient(self, x: Array, rows: Any) -> tuple[float, Array]:
+        flat = torch.tensor(x, dtype=torch.float64, requires_grad=True)
+        loss = self._loss_at(flat, rows)
+        (gradient,) = torch.autograd.grad(loss, flat)
+        return float(loss.detach()), gradient.numpy()
+
+    def _loss_at(self, flat: torch.Tensor, rows: Any) -> torch.Tensor:
+        inputs, targets = _double(self._inputs[rows]), _double(self._targets[rows])
+        return self._loss(torch.func.functional_call(self._module, self._parts(flat), (inputs,)), targets)
+
+    def _parts(self, flat: torch.Tensor) -> dict[str, torch.Tensor]:
+        sizes = [shape.numel() for shape in self._shapes.values()]
+        pieces = torch.split(flat, sizes)
+        return {
+            name: piece.view(shape) for (name, shape), piece in zip(self._shapes.items(), pieces, strict=True)
+        }
+
+    def _require_mean_loss(self) -> None:
+        """Compare the loss of two samples with the mean of their losses."""
+        flat = torch.tensor(self.initial)
+        with torch.no_grad():
+            together = self._loss_at(flat, slice(0, 2))
+            if not isinstance(together, torch.Tensor) or together.shape != ():
+                got = tuple(together.shape) if isinstance(together, torch.Tensor) else type(together).__name__
+                raise ValueError(f'loss must return a scalar (reduction="mean"), got {got} for a batch.')
+            rows = [slice(i, i + 1) for i in range(min(2, self.n_samples))]
+            mean = sum(float(self._loss_at(flat, row)) for row in rows) / len(rows)
+        if not np.isclose(float(together), mean, rtol=1e-8, equal_nan=True):
+            raise ValueError(
+                f'loss must return the mean over the batch (reduction="mean"): it gave {float(together):g} '
+                f"for two samples whose losses average to {mean:g}."
+            )
+
+
+def _tensors(dataset: Any) -> tuple[torch.Tensor, torch.Tensor]:
+    """Return all inputs and all targets."""
+    parts = dataset.tensors if isinstance(dataset, TensorDataset) else dataset
+    if not (isinstance(parts, tuple | list) and all(isinstance(part, torch.Tensor) for part in parts)):
+        if len(dataset) == 0:
+            raise ValueError("dataset must hold at least one sample, got none.")
+        parts = default_collate([dataset[i] for i in range(len(dataset))])
+    if not (isinstance(parts, tuple | list) and len(parts) == 2):
+        raise ValueError("dataset must give pairs (inputs, targets), got samples of another form.")
+    inputs, targets = parts
+    if len(inputs) != len(targets):
+        raise ValueError(
+            f"dataset must have as many targets as inputs, got {len(targets)} and {len(inputs)}."
+        )
+    if len(inputs) == 0:
+        raise ValueError("dataset must hold at least one sample, got none.")
+    return inputs, targets
+
+
+def _trainable_shapes(module: torch.nn.Module) -> dict[str, torch.Size]:
+    shapes = {name: p.shape for name, p in module.named_parameters() if p.requires_grad}
+    if not shapes:
+        raise ValueError("module must have trainable parameters, got none with requires_grad=True.")
+    return shapes
+
+
+def _flat(module: torch.nn.Module) -> Array:
+    parts = [p.detach().double().cpu().numpy().ravel() for p in module.parameters() if p.requires_grad]
+    return np.concatenate(parts)
+
+
+def _double(tensor: torch.Tensor) -> torch.Tensor:
+    return tensor.double() if tensor.is_floating_point() else tensor

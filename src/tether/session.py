@@ -1,0 +1,96 @@
+"""A run under way: the conversation between one method and one engine, turn by turn."""
+
+import time
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from tether.checkpoint import Identity
+from tether.conversation import Array, Facts, Gradient, Measured, Reply, Request
+from tether.engines.base import Engine, Problem
+from tether.engines.worker import Memory
+from tether.methods import Method
+from tether.solution import Counts
+from tether.stopping import Incumbent, better
+
+
+class Run(NamedTuple):
+    """Everything that changes during a run; a checkpoint is this, written down."""
+
+    state: Any
+    memory: Memory
+    counts: Counts
+    seconds: float
+    first: float | None = None  # F where it was first measured
+    checked: int = 0  # component gradients spent when F was last measured
+    checked_point: Array | None = None
+    best: Incumbent | None = None
+
+
+@dataclass(frozen=True)
+class Session:
+    """A problem, an engine and a method with all settings filled."""
+
+    problem: Problem
+    engine: Engine
+    method: Method[Any]
+    facts: Facts
+
+    def begin(self, x0: Array) -> Run:
+        """Project the starting point and start the method there."""
+        x = self.engine.project(self.problem, x0)
+        counts = Counts(rounds=1, projections=1)
+        return Run(self.method.start(x), Memory(), counts, 0.0)
+
+    def turn(self, run: Run) -> tuple[Run, Reply]:
+        """Ask, exchange, tell: one request further."""
+        began = time.perf_counter()
+        request, audit = self._next_request(run)
+        with np.errstate(over="ignore", invalid="ignore"):
+            reply, memory = self.engine.exchange(self.problem, request, run.memory)
+            if not audit:
+                run = run._replace(state=self.method.tell(run.state, reply), memory=memory)
+        counts = run.counts.plus(reply.work, run.state.stage)
+        run = run._replace(counts=counts, seconds=run.seconds + time.perf_counter() - began)
+        return (self._note(run, reply) if isinstance(reply, Measured) else run), reply
+
+    def measure(self, run: Run) -> Run:
+        """Measure F at the method's current estimate, outside the conversation."""
+        reply, _ = self.engine.exchange(self.problem, self.method.inspect(run.state), run.memory)
+        assert isinstance(reply, Measured)
+        return self._note(run._replace(counts=run.counts.plus(reply.work, run.counts.stages)), reply)
+
+    def identity(self) -> Identity:
+        """Describe the run by its method and by what the problem looks like from one fixed point."""
+        rng = np.random.default_rng(0)
+        probe = 0.01 * rng.standard_normal(self.facts.dim)
+        reply, _ = self.engine.exchange(self.problem, Gradient(probe), Memory())
+        assert isinstance(reply, Measured)
+        moved = float(np.linalg.norm(self.engine.project(self.problem, probe)))
+        facts, seed = self.facts, self.problem.seed
+        return Identity(repr(self.method), seed, facts.n_samples, facts.dim, reply.value, reply.scale, moved)
+
+    def _next_request(self, run: Run) -> tuple[Request, bool]:
+        """Return what the method asks, or an audit if a pass went by and nobody looked at F."""
+        request = self.method.ask(run.state)
+        due = run.counts.gradients - run.checked >= self.facts.n_samples
+        if not due or isinstance(request, Gradient):
+            return request, False
+        unseen = not _same(run.checked_point, self.method.estimate(run.state))
+        return (self.method.inspect(run.state), True) if unseen else (request, False)
+
+    def _note(self, run: Run, reply: Measured) -> Run:
+        """Remember what was measured, and the best point of all."""
+        found = Incumbent(reply.point, reply.value, reply.certificate, reply.scale, reply.normal)
+        finite = np.isfinite(reply.value) and np.isfinite(reply.certificate)
+        return run._replace(
+            first=reply.value if run.first is None else run.first,
+            checked=run.counts.gradients,
+            checked_point=reply.point,
+            best=better(found, run.best) if finite else run.best,
+        )
+
+
+def _same(one: Array | None, other: Array) -> bool:
+    return one is not None and (one is other or np.array_equal(one, other))

@@ -1,0 +1,161 @@
+"""What a run returns: the point, why it stopped, what it cost, and how it went."""
+
+from dataclasses import dataclass, field
+from enum import Enum
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+from tether.conversation import Array, Work
+
+if TYPE_CHECKING:
+    import pandas
+
+
+class Status(Enum):
+    """Why a run stopped."""
+
+    CONVERGED = "the certificate is within tol"
+    MAX_PASSES = "max_passes is used up"
+    MAX_ROUNDS = "max_rounds is used up"
+    MAX_SECONDS = "max_seconds is used up"
+    CALLBACK = "the callback stopped the run"
+    INTERRUPTED = "interrupted; x is the best feasible point so far"
+    EXHAUSTED = "rounding errors allow no further progress"
+    DIVERGED = "the run diverged; x is the best point before that"
+
+    @property
+    def message(self) -> str:
+        """The reason in words."""
+        return str(self.value)
+
+
+class Counts(NamedTuple):
+    """The four complexities of Definition 4.1, counted: T, S, P (as rounds and as vectors) and G."""
+
+    steps: int = 0  # T
+    stages: int = 0  # S
+    rounds: int = 0  # projection events, communication rounds
+    projections: int = 0  # P: vectors projected
+    gradients: int = 0  # G: component gradients
+
+    def plus(self, work: Work, stages: int) -> "Counts":
+        """Return the counts after a request's work."""
+        return Counts(
+            self.steps + work.steps,
+            stages,
+            self.rounds + work.rounds,
+            self.projections + work.projections,
+            self.gradients + work.gradients,
+        )
+
+
+class Row(NamedTuple):
+    """One line of the history."""
+
+    steps: int
+    stages: int
+    rounds: int
+    projections: int
+    gradients: int
+    passes: float
+    seconds: float
+    value: float  # F where it was measured, else nan
+    gap: float  # the rigorous bound where there is one, else nan
+
+
+class History:
+    """A table of the run, one row a request: counts, seconds, and the value and gap where they were measured.
+
+    Examples
+    --------
+    >>> history = History([Row(5, 1, 1, 1, 50, 0.5, 0.01, 2.5, 0.1)])
+    >>> history["value"]
+    array([2.5])
+    """
+
+    columns = Row._fields
+
+    def __init__(self, rows: list[Row]) -> None:
+        self._rows = tuple(rows)
+
+    def __len__(self) -> int:
+        return len(self._rows)
+
+    def __getitem__(self, column: str) -> Array:
+        if column not in self.columns:
+            raise KeyError(f"history has no column {column!r}; it has {', '.join(self.columns)}.")
+        place = self.columns.index(column)
+        return np.array([row[place] for row in self._rows])
+
+    def __repr__(self) -> str:
+        return f"History({len(self)} rows: {', '.join(self.columns)})"
+
+    def to_dict(self) -> dict[str, Array]:
+        """Return the columns as a dictionary of arrays."""
+        return {column: self[column] for column in self.columns}
+
+    def to_pandas(self) -> "pandas.DataFrame":
+        """Return the table as a pandas DataFrame."""
+        import pandas
+
+        return pandas.DataFrame(self.to_dict())
+
+
+@dataclass(frozen=True)
+class Solution:
+    """The answer of `tether.solve`.
+
+    Attributes
+    ----------
+    x : ndarray
+        The best point found, feasible to rounding.
+    fun : float
+        F(x).
+    gap : float or None
+        A rigorous bound on F(x) - F*, ||P grad F(x)||^2 / (2 mu); None where mu = 0.
+    residual : float
+        ||A x - b||.
+    multipliers : ndarray or None
+        lambda with grad F(x) = A^T lambda at the optimum; None where gradients are spread over workers.
+    status, message, success
+        Why the run stopped, in words, and whether it reached ``tol``.
+    counts : Counts
+        T, S, P and G as they happened.
+    history : History
+        One row a request.
+    seconds : float
+        Wall time.
+    method : str
+        The method with all its settings.
+    """
+
+    x: Array
+    fun: float
+    gap: float | None
+    residual: float
+    multipliers: Array | None = field(repr=False)
+    status: Status
+    message: str
+    counts: Counts
+    history: History = field(repr=False)
+    seconds: float
+    method: str = field(repr=False)
+
+    @property
+    def success(self) -> bool:
+        """Whether the certificate came within ``tol``."""
+        return self.status is Status.CONVERGED
+
+    def __str__(self) -> str:
+        gap = "unknown (mu = 0)" if self.gap is None else f"{self.gap:.3g}"
+        lines: list[tuple[str, Any]] = [
+            ("status", f"{self.status.name.lower()}: {self.message}"),
+            ("F(x)", f"{self.fun:.12g}"),
+            ("gap at most", gap),
+            ("||Ax - b||", f"{self.residual:.3g}"),
+            ("rounds", f"{self.counts.rounds} ({self.counts.projections} vectors projected)"),
+            ("work", f"{self.counts.gradients} component gradients in {self.seconds:.3g} s"),
+            ("method", self.method),
+        ]
+        return "\n".join(f"{name:>12}  {text}" for name, text in lines)

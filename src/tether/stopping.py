@@ -1,0 +1,98 @@
+"""When a run is over: the certificate, the budgets, and signs of divergence."""
+
+import math
+from dataclasses import dataclass
+from typing import NamedTuple
+
+from tether.conversation import Arrived, Array, Measured, Reply
+from tether.solution import Counts, Status
+
+DEFAULT_PASSES = 1000.0
+
+
+class Incumbent(NamedTuple):
+    """The best feasible point measured so far."""
+
+    x: Array
+    value: float
+    certificate: float
+    scale: float
+    normal: Array | None
+
+
+@dataclass(frozen=True)
+class Stopping:
+    """Accuracy and budgets; the first that is met ends the run.
+
+    A point is accurate when the bound ||P grad F||^2/(2 mu) on its gap is at most tol max(1, |F|), or, where
+    mu = 0, when ||P grad F|| <= tol max(1, ||grad F||).
+    """
+
+    tol: float
+    convexity: float
+    n_samples: int
+    max_passes: float | None
+    max_rounds: int | None
+    max_seconds: float | None
+
+    def gap(self, certificate: float) -> float:
+        """Return the gap bound that a certificate stands for; nan without strong convexity."""
+        return certificate / (2.0 * self.convexity) if self.convexity > 0 else math.nan
+
+    def is_accurate(self, reply: Measured | Incumbent) -> bool:
+        """Say whether a measured point is good enough."""
+        if self.convexity > 0:
+            return self.gap(reply.certificate) <= self.tol * max(1.0, abs(reply.value))
+        return math.sqrt(reply.certificate) <= self.tol * max(1.0, reply.scale)
+
+    def spent(self, counts: Counts, seconds: float) -> Status | None:
+        """Return the budget that is used up, if any."""
+        if self.max_rounds is not None and counts.rounds >= self.max_rounds:
+            return Status.MAX_ROUNDS
+        if self.max_passes is not None and counts.gradients >= self.max_passes * self.n_samples:
+            return Status.MAX_PASSES
+        if self.max_seconds is not None and seconds >= self.max_seconds:
+            return Status.MAX_SECONDS
+        return None
+
+    def fraction(self, counts: Counts, seconds: float) -> float:
+        """Return how much of the tightest budget is used."""
+        used = [0.0]
+        if self.max_rounds is not None:
+            used.append(counts.rounds / self.max_rounds)
+        if self.max_passes is not None:
+            used.append(counts.gradients / (self.max_passes * self.n_samples))
+        if self.max_seconds is not None:
+            used.append(seconds / self.max_seconds)
+        return min(1.0, max(used))
+
+
+def check_budgets(
+    tol: float, max_passes: float | None, max_rounds: int | None, max_seconds: float | None
+) -> None:
+    """Refuse accuracies and budgets that make no sense."""
+    if not 0 <= tol < math.inf:
+        raise ValueError(f"tol must be a number of at least 0, got {tol!r}.")
+    budgets = {"max_passes": max_passes, "max_rounds": max_rounds, "max_seconds": max_seconds}
+    for name, value in budgets.items():
+        if value is not None and not value > 0:
+            raise ValueError(f"{name} must be positive, got {value!r}; leave it out for no limit.")
+
+
+def has_diverged(reply: Reply, first: float | None) -> bool:
+    """Say whether a reply shows a run out of control: not finite, or far above where it began."""
+    if isinstance(reply, Arrived):
+        return not math.isfinite(float(reply.end @ reply.end))
+    if not (math.isfinite(reply.value) and math.isfinite(reply.certificate)):
+        return True
+    return first is not None and reply.value > first + 1e3 * max(1.0, abs(first))
+
+
+def better(candidate: Incumbent, best: Incumbent | None) -> Incumbent:
+    """Return the lower of two points; the certificate decides where values agree to rounding."""
+    if best is None:
+        return candidate
+    noise = 1e-13 * max(1.0, abs(best.value))
+    if abs(candidate.value - best.value) <= noise:
+        return candidate if candidate.certificate <= best.certificate else best
+    return candidate if candidate.value < best.value else best

@@ -1,0 +1,131 @@
+"""The momentum of DP-ASVRG: theta, its sequence and the length of a restart.
+
+With a = eta L and delta = 9 (E^2 - 1) a^2, one stage of DP-ASVRG contracts when
+
+    2 delta < theta <= 1 + delta     and     1 - theta >= 2 a / (1 - a),
+
+the second being what the proof of the descent lemma uses (its statement has a / (1 - a)). `asvrg_step_size`
+chooses eta so that the momenta below satisfy both.
+"""
+
+import math
+
+import numpy as np
+
+from tether.constraints.base import Array
+from tether.theory.validation import check_count, check_positive, check_stage
+
+__all__ = ["drift", "first_momentum", "momentum", "momentum_sequence", "next_momentum", "restart_length"]
+
+
+def drift(step_size: float, *, smoothness: float, interval: float = 1) -> float:
+    """Return delta = 9 (E^2 - 1) eta^2 L^2, the price of walking E steps off the constraint."""
+    check_positive("step_size", step_size)
+    check_positive("smoothness", smoothness)
+    check_count("interval", interval)
+    delta = 9.0 * (interval**2 - 1.0) * (step_size * smoothness) ** 2
+    if delta >= 1.0:
+        raise ValueError(
+            f"step_size {step_size} is too large for interval {interval}: "
+            f"9 (E^2 - 1) (eta L)^2 = {delta:.3g} must stay below 1; "
+            f"shorten the step or fix the momentum by hand."
+        )
+    return delta
+
+
+def momentum(
+    step_size: float, *, smoothness: float, convexity: float, stage_length: float, interval: float = 1
+) -> float:
+    """Return theta = 2 delta + sqrt(4 delta^2 + eta mu m), the constant momentum for mu > 0.
+
+    Parameters
+    ----------
+    step_size, smoothness, convexity : float
+        eta, L and mu > 0.
+    stage_length, interval : int
+        m and E.
+
+    Examples
+    --------
+    >>> momentum(0.2, smoothness=1.0, convexity=0.01, stage_length=50)
+    0.31622776601683794
+
+    References
+    ----------
+    Li & Zhang, Algorithm 4 and Theorem 5.1.
+    """
+    check_positive("convexity", convexity)
+    check_stage(interval, stage_length)
+    delta = drift(step_size, smoothness=smoothness, interval=interval)
+    theta = 2 * delta + math.sqrt(4 * delta**2 + step_size * convexity * stage_length)
+    if theta > 1 + delta:
+        raise ValueError(
+            f"step_size {step_size} is too large for stage_length {stage_length}: theta = {theta:.3g} "
+            f"must not exceed {1 + delta:.3g}; shorten the step or the stage, or fix the momentum by hand."
+        )
+    return theta
+
+
+def first_momentum(step_size: float, *, smoothness: float, interval: float = 1) -> float:
+    """Return theta_0 = 1 - 2 eta L / (1 - eta L), the momentum of the first stage for mu = 0.
+
+    Examples
+    --------
+    >>> first_momentum(0.2, smoothness=1.0)
+    0.5
+    """
+    delta = drift(step_size, smoothness=smoothness, interval=interval)
+    a = step_size * smoothness
+    theta = 1 - 2 * a / (1 - a) if a < 1 else -math.inf
+    if not theta > 2 * delta:
+        raise ValueError(
+            f"step_size {step_size} is too large: theta_0 = 1 - 2 eta L / (1 - eta L) = {theta:.3g} "
+            f"must exceed 2 delta = {2 * delta:.3g}; take asvrg_step_size or fix the momentum by hand."
+        )
+    return theta
+
+
+def next_momentum(theta: float, delta: float) -> float:
+    """Return theta_{s+1}, the positive root of (1 - t + delta) / ((1 - delta) t^2) = 1 / theta_s^2.
+
+    Written as 2 (1 + delta) / (1 + sqrt(1 + 4 (1 - delta^2) / theta^2)), which subtracts nothing.
+    """
+    check_positive("theta", theta)
+    if not 0 <= delta < 1:
+        raise ValueError(f"delta must lie in [0, 1), got {delta}.")
+    return 2 * (1 + delta) / (1 + math.sqrt(1 + 4 * (1 - delta**2) / theta**2))
+
+
+def momentum_sequence(step_size: float, stages: int, *, smoothness: float, interval: float = 1) -> Array:
+    """Return theta_0, ..., theta_{S-1} for mu = 0: decreasing from theta_0 towards 2 delta.
+
+    References
+    ----------
+    Li & Zhang, Algorithm 4 and the lemma on the auxiliary sequence.
+    """
+    check_count("stages", stages)
+    delta = drift(step_size, smoothness=smoothness, interval=interval)
+    thetas = np.empty(int(stages))
+    thetas[0] = first_momentum(step_size, smoothness=smoothness, interval=interval)
+    for s in range(1, len(thetas)):
+        thetas[s] = next_momentum(thetas[s - 1], delta)
+    return thetas
+
+
+def restart_length(theta: float, *, step_size: float, convexity: float, stage_length: float) -> int:
+    """Return S = ceil(4 theta / (eta mu m)), the stages after which the gap has halved.
+
+    Examples
+    --------
+    >>> restart_length(0.3, step_size=0.2, convexity=0.01, stage_length=45)
+    14
+
+    References
+    ----------
+    Li & Zhang, Theorem 5.1.
+    """
+    check_positive("theta", theta)
+    check_positive("step_size", step_size)
+    check_positive("convexity", convexity)
+    check_count("stage_length", stage_length)
+    return max(1, math.ceil(4 * theta / (step_size * convexity * stage_length)))
