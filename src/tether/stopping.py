@@ -4,7 +4,7 @@ import math
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from tether.conversation import Arrived, Array, Measured, Reply
+from tether.conversation import Array, Arrived, Measured, Reply
 from tether.solution import Counts, Status
 
 DEFAULT_PASSES = 1000.0

@@ -1,8 +1,8 @@
 """Which samples a step sees: a pure function of seed, worker and clock.
 
 Samples form one endless stream per worker, a fresh permutation of the data for every pass. A walk that starts
-after t steps of b samples reads the stream from position t b, so that the same run cut into other rounds, resumed, or
-spread over other engines draws the same samples, and no generator state has to be kept.
+after t steps of b samples reads the stream from position t b. So the same run cut into other rounds, resumed,
+or carried by another engine draws the same samples, and no generator state has to be kept.
 """
 
 from functools import lru_cache

@@ -1,7 +1,7 @@
 """What happens beside the data: the local half of every request.
 
-A worker does the work (`work`), hands over the vectors that have to be projected, and once it hears the result
-settles its private memory (`settle`). The functions are pure: memory goes in, memory comes out.
+A worker does the work (`work`), hands over the vectors that have to be projected, and once it hears the
+result settles its private memory (`settle`). The functions are pure: memory goes in, memory comes out.
 """
 
 from typing import NamedTuple

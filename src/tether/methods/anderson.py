@@ -1,8 +1,8 @@
 """Anderson acceleration of stage-wise methods, without a projection and without a message.
 
-A stage maps its start z_k to G_k. With the misfits f_k = G_k - z_k of the leading vector, the next stage starts from the mix
-of the last images whose misfits cancel best. The weights sum to one, so feasible points stay feasible; workers apply
-the same weights to the duals they remember, which stay in range(A^T).
+A stage maps its start z_k to G_k. With the misfits f_k = G_k - z_k of the leading vector, the next stage
+starts from the mix of the last images whose misfits cancel best. The weights sum to one, so feasible points
+stay feasible; workers apply the same weights to the duals they remember, which stay in range(A^T).
 """
 
 from dataclasses import dataclass, replace
@@ -36,8 +36,8 @@ class AndersonState(NamedTuple):
 class Anderson(Method[AndersonState]):
     """Extrapolate the stages of a method from its last few.
 
-    F is known at the start of every stage. If a mix made it rise, the mix and the memory are dropped and the plain
-    image of the last stage is used; if that rose too, the stage is undone and its step size halved.
+    F is known at the start of every stage. If a mix made it rise, the mix and the memory are dropped and the
+    plain image of the last stage is used; if that rose too, the stage is undone and its step size halved.
 
     Parameters
     ----------
@@ -64,8 +64,8 @@ class Anderson(Method[AndersonState]):
         check_settings(self)
         if not isinstance(self.method, StageWise):
             raise TypeError(
-                f"method must be stage-wise (DelayedSVRG, DelayedASVRG or ProxSkipSVRG), got {self.method!r}: "
-                "other methods have no stages to extrapolate."
+                "method must be stage-wise, that is DelayedSVRG, DelayedASVRG or ProxSkipSVRG, "
+                f"got {self.method!r}: other methods have no stages to extrapolate."
             )
 
     @property

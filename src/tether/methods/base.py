@@ -62,7 +62,7 @@ class StageWise(Method[S]):
 
     @abstractmethod
     def coordinates(self, state: S) -> tuple[Array, ...] | None:
-        """Return the feasible vectors that a stage starts from, the leading one first; None inside a stage."""
+        """Return the feasible vectors that a stage starts from, leading one first; None inside a stage."""
 
     @abstractmethod
     def move(self, state: S, coordinates: tuple[Array, ...], weights: Array | None) -> S:

@@ -11,7 +11,7 @@ from tether.methods.schedule import Interval, largest_gap, next_projection
 
 
 class DelayedASVRGState(NamedTuple):
-    """The momentum sequence u_t, the anchor with its shift, and the mean of the anchors since the last restart."""
+    """u_t, the anchor with its shift, and the mean of the anchors since the last restart."""
 
     u: Array
     anchor: Array
@@ -31,8 +31,8 @@ class DelayedASVRG(StageWise[DelayedASVRGState]):
     """Delayed projected accelerated SVRG.
 
     With the variance-reduced gradient g of DP-SVRG each step sets u -= (eta/theta) g and
-    x = anchor + theta (u - anchor). Only u has to be projected, by linearity. The next anchor is the projected
-    mean of x_1..x_m. With E = 1 this is P-ASVRG; with m = E = 1 an accelerated gradient method.
+    x = anchor + theta (u - anchor). Only u has to be projected, by linearity. The next anchor is the
+    projected mean of x_1..x_m. With E = 1 this is P-ASVRG; with m = E = 1 an accelerated gradient method.
 
     Parameters
     ----------
@@ -43,8 +43,8 @@ class DelayedASVRG(StageWise[DelayedASVRGState]):
     step_size : float, optional
         eta. Open: 1/(L_F + 4 L_max/b) in practice, or Theorems 5.1 and 5.2 with ``parameters="theory"``.
     momentum : float, optional
-        theta in (0, 1], kept fixed. Open: 0.9 in practice; the paper's constant (mu > 0) or decreasing (mu = 0)
-        theta with ``parameters="theory"``.
+        theta in (0, 1], kept fixed. Open: 0.9 in practice; the paper's constant (mu > 0) or decreasing
+        (mu = 0) theta with ``parameters="theory"``.
     restart : int, optional
         Stages between restarts from the mean of the anchors. Open: never in practice, Theorem 5.1 in theory.
     stages : int, default 100

@@ -25,9 +25,10 @@ class DelayedSGDState(NamedTuple):
 class DelayedSGD(Method[DelayedSGDState]):
     """Delayed projected stochastic gradient descent.
 
-    x_t = x_{t-1} - eta_t grad f_B(x_{t-1}), projected at the projection times; the answer is the projection of
-    the average of all iterates with weights (1 - mu eta)^age. With E = 1 this is projected SGD. With E > 1 and a
-    constant step it stalls at the residual error O((E-1) L eta^2 (sigma^2 + (E-1)||grad F(x*)||^2)).
+    x_t = x_{t-1} - eta_t grad f_B(x_{t-1}), projected at the projection times; the answer is the projection
+    of the average of all iterates with weights (1 - mu eta)^age. With E = 1 this is projected SGD. With E > 1
+    and a constant step it stalls at the residual error
+    O((E-1) L eta^2 (sigma^2 + (E-1) ||grad F(x*)||^2)).
 
     Parameters
     ----------

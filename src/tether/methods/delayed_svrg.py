@@ -45,8 +45,8 @@ class DelayedSVRG(StageWise[DelayedSVRGState]):
     convexity : float, optional
         mu in the weights of the average. Open: the objective's.
     anchor : {"average", "last"}
-        The next anchor: the projected weighted average (the paper), or the projected last iterate, which saves
-        a vector in the projection that ends a stage.
+        The next anchor: the projected weighted average (the paper), or the projected last iterate, which
+        saves a vector in the projection that ends a stage.
     output : {"auto", "mean", "last"}
         What to answer with: the last anchor, or the mean of the anchors; "auto" is the paper's rule, the
         mean for mu = 0.

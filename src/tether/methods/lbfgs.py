@@ -1,7 +1,7 @@
 """Projected L-BFGS: the baseline to beat on small dense problems.
 
-All directions are combinations of projected gradients, so iterates stay feasible by themselves. A trial point of the
-line search is one request; the first trial is nearly always taken, which makes one projection an iteration.
+All directions are combinations of projected gradients, so iterates stay feasible by themselves. A trial point
+of the line search is one request; the first is nearly always taken, which makes one projection an iteration.
 """
 
 import math
@@ -89,6 +89,7 @@ class LBFGS(Method[LBFGSState]):
 
     def _learn(self, state: LBFGSState, reply: Measured) -> LBFGSState:
         """Keep the curvature pair of an accepted step, if it has curvature."""
+        assert reply.gradient is not None and state.gradient is not None
         s, y = reply.point - state.x, reply.gradient - state.gradient
         if float(s @ y) <= 1e-14 * float(y @ y):
             return state._replace(stage=state.stage + 1)

@@ -28,9 +28,9 @@ class NesterovState(NamedTuple):
 class Nesterov(Method[NesterovState]):
     """Projected accelerated gradient: O(sqrt(kappa) log 1/eps) projections and full gradients.
 
-    x_{k+1} = y_k - P grad F(y_k) / L and y_{k+1} = x_{k+1} + beta_k (x_{k+1} - x_k). The momentum restarts when it
-    points uphill (O'Donoghue & Candes 2015), which adapts to unknown strong convexity, and L grows when two
-    gradients show that it was too small.
+    x_{k+1} = y_k - P grad F(y_k) / L and y_{k+1} = x_{k+1} + beta_k (x_{k+1} - x_k). The momentum restarts
+    when it points uphill (O'Donoghue & Candes 2015), which adapts to unknown strong convexity, and L grows
+    when two gradients show that it was too small.
 
     Parameters
     ----------

@@ -5,11 +5,13 @@ A batch gradient is about L(b)-smooth, and a variance-reduced walk of one pass b
 """
 
 import math
-from numbers import Integral, Real
-from typing import Any, Literal, cast
+from collections.abc import Iterable
+from typing import Any, Literal
+
+import numpy as np
 
 from tether.conversation import Facts
-from tether.methods.schedule import Interval, check_interval
+from tether.methods.schedule import check_interval
 
 Rule = Literal["practical", "theory"]
 
@@ -17,18 +19,23 @@ Rule = Literal["practical", "theory"]
 def check_settings(method: Any) -> None:
     """Refuse settings that no run could use, naming the setting."""
     values = vars(method)
-    check_interval(values.get("interval"))
+    interval = values.get("interval")
+    check_interval(interval)
+    if isinstance(interval, Iterable):  # settings are hashed and compared
+        object.__setattr__(method, "interval", tuple(int(time) for time in interval))
     for name in ("stage_length", "batch_size", "memory", "restart"):
         value = values.get(name)
-        if value is not None and (not isinstance(value, Integral) or value < 1):
+        if value is not None and (not isinstance(value, int | np.integer) or value < 1):
             raise ValueError(f"{name} must be a whole number of at least 1, got {value!r}.")
     for name in ("step_size", "smoothness", "strength"):
         value = values.get(name)
-        if value is not None and (not isinstance(value, Real) or not 0 < value < math.inf):
+        if value is not None and (not isinstance(value, int | float | np.number) or not 0 < value < math.inf):
             raise ValueError(f"{name} must be a positive number, got {value!r}.")
     for name in ("convexity", "decay"):
         value = values.get(name)
-        if value is not None and (not isinstance(value, Real) or not 0 <= value < math.inf):
+        if value is not None and (
+            not isinstance(value, int | float | np.number) or not 0 <= value < math.inf
+        ):
             raise ValueError(f"{name} must not be negative, got {value!r}.")
     theta = values.get("momentum")
     if theta is not None and not 0 < theta <= 1:
@@ -55,11 +62,6 @@ def walking_step(batch_size: int, facts: Facts) -> float:
     constants = facts.smoothness
     spread = 0.0 if batch_size >= facts.n_samples else 4.0 * constants.maximum / batch_size
     return 1.0 / _positive(constants.full + spread)
-
-
-def interval_as_int(interval: Interval) -> Interval:
-    """Return a set of projection times as a tuple that can be hashed and compared."""
-    return interval if isinstance(interval, int) else cast(Interval, tuple(int(t) for t in interval))
 
 
 def _positive(constant: float) -> float:

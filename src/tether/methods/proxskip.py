@@ -1,7 +1,7 @@
 """ProxSkip: full-gradient steps, a projection every 1/p-th, and a dual variable that removes the drift.
 
-Mishchenko, Malinovsky, Stich & Richtarik (2022); on an affine set the prox is Pi and h stays in range(A^T), where it
-converges to grad F(x*) = A^T lambda*.
+Mishchenko, Malinovsky, Stich & Richtarik (2022); on an affine set the prox is Pi and h stays in range(A^T),
+where it converges to grad F(x*) = A^T lambda*.
 """
 
 import math
@@ -29,7 +29,8 @@ class ProxSkipState(NamedTuple):
 class ProxSkip(Method[ProxSkipState]):
     """ProxSkip on an affine set: O(sqrt(kappa) log 1/eps) projections with E > 1.
 
-    xh = x - gamma (grad F(x) - h); every E-th step (or with probability 1/E) x = Pi(xh), h += (x - xh)/(gamma E).
+    xh = x - gamma (grad F(x) - h); every E-th step (or with probability 1/E) x = Pi(xh) and
+    h += (x - xh)/(gamma E).
     With the consensus set this is Scaffnew; with E = 1 it is projected gradient descent.
 
     Parameters
@@ -56,7 +57,7 @@ class ProxSkip(Method[ProxSkipState]):
 
     def __post_init__(self) -> None:
         check_settings(self)
-        if not (self.interval is None or isinstance(self.interval, int)):
+        if isinstance(self.interval, tuple):
             raise ValueError(f"interval of ProxSkip must be a whole number, got {self.interval!r}.")
 
     def prepare(self, facts: Facts) -> Self:

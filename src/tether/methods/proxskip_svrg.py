@@ -6,8 +6,8 @@ The dual of ProxSkip together with the anchors of SVRG. A stage is
     w = x;  m steps  w -= eta ( grad f_B(w) - grad f_B(x) + g - h )
     x' = Pi(w);  h' = h + (x' - w)/(eta E)                             (every E steps, at least once)
 
-so a stage may cost a single projection. Since P h = 0, ||grad F(x) - h||^2 bounds ||P grad F(x)||^2 and certifies x
-without one.
+so a stage may cost a single projection. Since P h = 0, ||grad F(x) - h||^2 bounds ||P grad F(x)||^2 and
+certifies x without one.
 """
 
 from dataclasses import dataclass, replace
@@ -79,7 +79,7 @@ class ProxSkipSVRG(StageWise[ProxSkipSVRGState]):
 
     def __post_init__(self) -> None:
         check_settings(self)
-        if not (self.interval is None or isinstance(self.interval, int)):
+        if isinstance(self.interval, tuple):
             raise ValueError(f"interval of ProxSkipSVRG must be a whole number, got {self.interval!r}.")
 
     def prepare(self, facts: Facts) -> Self:

@@ -1,7 +1,7 @@
 """Adaptive regularisation: a general convex problem as a chain of strongly convex ones.
 
-Minimise F(x) + (s/2)||x - x_0||^2 with any method and halve s whenever the certificate has fallen to a quarter, until s is of the
-order of the accuracy wanted (Allen-Zhu & Hazan 2016; Corollary 5.3 of Li & Zhang).
+Minimise F(x) + (s/2)||x - x_0||^2 with any method and halve s whenever the certificate has fallen to a
+quarter, until s is of the order of the accuracy wanted (Allen-Zhu & Hazan 2016; Corollary 5.3 of Li & Zhang).
 """
 
 import math

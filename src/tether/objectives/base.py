@@ -7,9 +7,6 @@ An objective answers two questions about its data: the full pass (`evaluate`) an
 from abc import ABC, abstractmethod
 from typing import Any, NamedTuple
 
-import numpy as np
-from numpy.typing import NDArray
-
 from tether.objectives.walk import Array, Indices, Walk, Walked, walk_in_numpy
 
 __all__ = ["Array", "Evaluation", "Indices", "Objective", "Smoothness"]
@@ -20,7 +17,7 @@ class Evaluation(NamedTuple):
 
     value: float
     gradient: Array
-    slopes: NDArray[np.floating] | None = None  # per-sample numbers from which anchor gradients are rebuilt
+    slopes: Array | None = None  # per-sample numbers from which anchor gradients are rebuilt
 
 
 class Smoothness(NamedTuple):
@@ -77,7 +74,7 @@ class Objective(ABC):
         """The constants L_max, L_F and mu; computed once."""
 
     def cost_of_step(self, walk: Walk) -> int:
-        """Return the component gradients that one sample of a step costs: 2 if the anchor's are recomputed."""
+        """Return the component gradients that a sample of a step costs: 2 if the anchor's are recomputed."""
         return 1 if walk.anchor is None or walk.slopes is not None else 2
 
     def descend(self, walk: Walk) -> Walked:

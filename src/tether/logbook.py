@@ -1,0 +1,190 @@
+"""The record of a run: watch the conversation, decide when it is over, close it into a `Solution`."""
+
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from scipy.optimize import OptimizeResult
+
+from tether import checkpoint as storage
+from tether.conversation import Measured, Reply
+from tether.methods import Method
+from tether.progress import Reporter
+from tether.session import Run, Session
+from tether.solution import Counts, History, Row, Solution, Status
+from tether.stopping import Stopping, has_diverged
+
+Callback = Callable[[OptimizeResult], Any]
+SAVE_EVERY = 3.0  # seconds between two checkpoints
+
+
+class CallbackError(RuntimeError):
+    """A callback raised; ``solution`` holds the run as it was."""
+
+    def __init__(self, message: str, solution: Solution) -> None:
+        super().__init__(message)
+        self.solution = solution
+
+
+@dataclass
+class Logbook:
+    """Keeps a run's record while it goes, and closes it into a `Solution`."""
+
+    session: Session
+    stopping: Stopping
+    reporter: Reporter
+    callback: Callback | None
+    rows: list[Row] = field(default_factory=list)
+
+    def write(self, run: Run, path: Path | None) -> Solution:
+        """Take turns until something stops the run."""
+        keeper = None if path is None else Keeper(path, self.session.identity())
+        if keeper is not None:
+            run = keeper.resume(run, self.rows)
+        self.reporter.begin(_name(self.session.method))
+        message = "the run ended with an error"
+        try:
+            solution = self._converse(run, keeper)
+            message = solution.message
+        finally:
+            self.reporter.end(message)
+        return solution
+
+    def _converse(self, run: Run, keeper: "Keeper | None") -> Solution:
+        status = self._already_over(run)
+        detail = ""
+        try:
+            while status is None:
+                run, reply = self.session.turn(run)
+                self._record(run, reply)
+                status, detail = self._judge(run, reply)
+                status = self._call_back(run) or status
+                if keeper is not None and status is not Status.DIVERGED:
+                    keeper.save(run, self.rows)
+        except KeyboardInterrupt:
+            status = Status.INTERRUPTED
+        finally:
+            if keeper is not None and status is not Status.DIVERGED:
+                keeper.save(run, self.rows, now=True)
+        return self._close(run, status, detail)
+
+    def _already_over(self, run: Run) -> Status | None:
+        """Say whether a resumed run has nothing left to do."""
+        if run.best is not None and self.stopping.is_accurate(run.best):
+            return Status.CONVERGED
+        return self.stopping.spent(run.counts, run.seconds)
+
+    def _record(self, run: Run, reply: Reply) -> None:
+        value = gap = np.nan
+        if isinstance(reply, Measured):
+            value, gap = reply.value, self.stopping.gap(reply.certificate)
+        passes = run.counts.gradients / self.session.facts.n_samples
+        self.rows.append(Row(*run.counts, passes, run.seconds, value, gap))
+        self.reporter.update(self.rows[-1], self.stopping.fraction(run.counts, run.seconds))
+
+    def _judge(self, run: Run, reply: Reply) -> tuple[Status | None, str]:
+        method = self.session.method
+        if not method.recovers and has_diverged(reply, run.first):
+            return Status.DIVERGED, _advice(method, run.counts)
+        if isinstance(reply, Measured) and self.stopping.is_accurate(reply):
+            return Status.CONVERGED, ""
+        if method.exhausted(run.state):
+            return Status.EXHAUSTED, ""
+        return self.stopping.spent(run.counts, run.seconds), ""
+
+    def _call_back(self, run: Run) -> Status | None:
+        if self.callback is None:
+            return None
+        try:
+            self.callback(self._intermediate(run))
+        except StopIteration:
+            return Status.CALLBACK
+        except Exception as error:
+            solution = self._close(run, Status.CALLBACK, "")
+            raise CallbackError(
+                f"callback raised {type(error).__name__}: {error} (after {run.counts.rounds} rounds); "
+                "the run so far is in this error's `solution`, which solve takes as x0.",
+                solution,
+            ) from error
+        return None
+
+    def _intermediate(self, run: Run) -> OptimizeResult:
+        best = run.best
+        fields: dict[str, Any] = {
+            "x": self.session.method.estimate(run.state),
+            "fun": np.nan if best is None else best.value,
+            "gap": np.nan if best is None else self.stopping.gap(best.certificate),
+            "nit": run.counts.rounds,
+            "counts": run.counts,
+            "seconds": run.seconds,
+        }
+        return OptimizeResult(**fields)
+
+    def _close(self, run: Run, status: Status, detail: str) -> Solution:
+        """Measure the last estimate if nobody has, and answer with the best point."""
+        settled = status in (Status.CONVERGED, Status.DIVERGED, Status.INTERRUPTED)
+        if run.best is None or not settled:
+            run = self.session.measure(run)
+        best = run.best
+        assert best is not None
+        constraint = self.session.problem.constraint
+        x, residual = best.x, constraint.residual(best.x)
+        if residual > 1e-12 * (1.0 + float(np.linalg.norm(x))):
+            x = self.session.engine.project(self.session.problem, x)
+            residual = constraint.residual(x)
+        if status is not Status.DIVERGED and self.stopping.is_accurate(best):
+            status = Status.CONVERGED
+        gap = self.stopping.gap(best.certificate)
+        return Solution(
+            x=x,
+            fun=best.value,
+            gap=None if np.isnan(gap) else gap,
+            residual=residual,
+            multipliers=None if best.normal is None else constraint.multipliers(best.normal),
+            status=status,
+            message=status.message + detail,
+            counts=run.counts,
+            history=History(self.rows),
+            seconds=run.seconds,
+            method=repr(self.session.method),
+        )
+
+
+class Keeper:
+    """Writes a run to its checkpoint, at most every few seconds."""
+
+    def __init__(self, path: Path, identity: storage.Identity) -> None:
+        storage.check_path(path)
+        self._path, self._identity = path, identity
+        self._saved = time.monotonic()
+
+    def resume(self, run: Run, rows: list[Row]) -> Run:
+        """Return the run on disk, or the given one if there is none."""
+        if not self._path.exists():
+            return run
+        run, table = storage.load(self._path, self._identity, run)
+        rows.extend(Row(*(int(v) for v in line[:5]), *(float(v) for v in line[5:])) for line in table)
+        return run
+
+    def save(self, run: Run, rows: list[Row], now: bool = False) -> None:
+        """Write the run down if it is time."""
+        if now or time.monotonic() - self._saved >= SAVE_EVERY:
+            light = run._replace(memory=run.memory._replace(evaluation=None))
+            storage.save(self._path, self._identity, light, rows)
+            self._saved = time.monotonic()
+
+
+def _name(method: Method[Any]) -> str:
+    inner = getattr(method, "method", None)
+    return type(method).__name__ + (f"({_name(inner)})" if inner is not None else "")
+
+
+def _advice(method: Method[Any], counts: Counts) -> str:
+    """Say what to change after a divergence."""
+    step, after = getattr(method, "step_size", None), f" (after {counts.rounds} rounds"
+    if step is None:
+        return f"{after}); start from another x0 or rescale the data"
+    return f"{after} with step_size={step:g}); try step_size={step / 4:.2g} or a smaller interval"
