@@ -8,7 +8,7 @@ from tether.methods.base import Method
 from tether.methods.lbfgs import LBFGS
 from tether.methods.proxskip_svrg import ProxSkipSVRG
 
-SMALL = 2_000  # samples below which a full gradient costs no more than a handful of steps
+SMALL = 1_000  # samples below which a full gradient costs no more than a handful of steps
 
 
 def choose(facts: Facts) -> Method[Any]:

@@ -5,13 +5,12 @@ A batch gradient is about L(b)-smooth, and a variance-reduced walk of one pass b
 """
 
 import math
-from collections.abc import Iterable
 from typing import Any, Literal
 
 import numpy as np
 
 from tether.conversation import Facts
-from tether.methods.schedule import check_interval
+from tether.methods.schedule import as_interval
 
 Rule = Literal["practical", "theory"]
 
@@ -19,10 +18,8 @@ Rule = Literal["practical", "theory"]
 def check_settings(method: Any) -> None:
     """Refuse settings that no run could use, naming the setting."""
     values = vars(method)
-    interval = values.get("interval")
-    check_interval(interval)
-    if isinstance(interval, Iterable):  # settings are hashed and compared
-        object.__setattr__(method, "interval", tuple(int(time) for time in interval))
+    if values.get("interval") is not None:  # as a value that can be hashed and compared
+        object.__setattr__(method, "interval", as_interval(values["interval"]))
     for name in ("stage_length", "batch_size", "memory", "restart"):
         value = values.get(name)
         if value is not None and (not isinstance(value, int | np.integer) or value < 1):

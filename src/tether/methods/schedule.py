@@ -3,37 +3,34 @@
 from bisect import bisect_right
 from collections.abc import Sequence
 from itertools import pairwise
-from typing import TypeGuard
-
-import numpy as np
+from numbers import Integral
+from typing import Any
 
 Interval = int | Sequence[int]
 
 
-def is_number(interval: Interval) -> TypeGuard[int]:
-    """Tell a number of steps from a set of projection times."""
-    return isinstance(interval, int | np.integer)
-
-
-def check_interval(interval: Interval | None) -> None:
-    """Refuse intervals below one and sets of times that do not increase."""
-    if interval is None:
-        return
-    if is_number(interval):
+def as_interval(interval: Any) -> int | tuple[int, ...]:
+    """Return a number of steps as an int and a set of projection times as a tuple; refuse all else."""
+    if isinstance(interval, Integral):
         if interval < 1:
             raise ValueError(f"interval must be at least 1, got {interval}: 1 projects after every step.")
-        return
-    times = list(interval)
-    increasing = all(earlier < later for earlier, later in pairwise(times))
-    if not times or times[0] < 1 or not increasing:
+        return int(interval)
+    try:
+        times = tuple(interval)
+        valid = all(isinstance(time, Integral) for time in times) and times[0] >= 1
+        valid = valid and all(earlier < later for earlier, later in pairwise(times))
+    except (TypeError, IndexError):
+        valid = False
+    if not valid:
         raise ValueError(
-            f"interval must be a whole number or increasing step numbers from 1 on, got {times[:6]}."
+            f"interval must be a whole number or increasing step numbers from 1 on, got {interval!r}."
         )
+    return tuple(int(time) for time in times)
 
 
 def next_projection(interval: Interval, step: int, end: int) -> int:
     """Return the first projection time after ``step`` in a stage of ``end`` steps."""
-    if is_number(interval):
+    if isinstance(interval, int):
         return min((step // interval + 1) * interval, end)
     position = bisect_right(interval, step)
     return min(interval[position], end) if position < len(interval) else end
@@ -41,7 +38,7 @@ def next_projection(interval: Interval, step: int, end: int) -> int:
 
 def largest_gap(interval: Interval, end: int) -> int:
     """Return E, the longest run of steps without a projection."""
-    if is_number(interval):
+    if isinstance(interval, int):
         return min(interval, end)
     times = [0, *(time for time in interval if time < end), end]
     return max(later - earlier for earlier, later in pairwise(times))

@@ -99,12 +99,13 @@ def from_torch(
 
     Examples
     --------
+    >>> import numpy as np
     >>> import torch
     >>> from tether.objectives import from_torch
     >>> inputs, targets = torch.eye(2), torch.tensor([[1.0], [2.0]])
     >>> model = torch.nn.Linear(2, 1, bias=False)
     >>> objective = from_torch(model, torch.nn.MSELoss(), (inputs, targets))
-    >>> objective.value([0.0, 0.0])
+    >>> objective.value(np.zeros(2))
     2.5
     """
     try:

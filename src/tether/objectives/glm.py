@@ -102,19 +102,13 @@ class GLM(Objective):
         """Return F(x), its gradient and the slopes of all samples, in one pass."""
         z = self.design.predict(self._shaped(x))
         slopes = self.loss.slopes(z, self.y)
-        losses = self.loss.values(z, self.y)
-        if self.weights is not None:
-            losses *= self.weights
-        gradient = self._combine(self.design, slopes, self.weights)
-        value = float(losses.mean()) + 0.5 * self.l2 * float(x @ x)
-        return Evaluation(value, gradient + self.l2 * x, slopes)
+        weighted = slopes if self.weights is None else slopes * _column(self.weights, slopes)
+        gradient = self.design.combine(weighted).ravel() / self.n_samples + self.l2 * x
+        return Evaluation(self._value(z, x), gradient, slopes)
 
     def value(self, x: Array) -> float:
         """Return F(x) without its gradient."""
-        losses = self.loss.values(self.design.predict(self._shaped(x)), self.y)
-        if self.weights is not None:
-            losses *= self.weights
-        return float(losses.mean()) + 0.5 * self.l2 * float(x @ x)
+        return self._value(self.design.predict(self._shaped(x)), x)
 
     def batch_gradient(
         self, x: Array, batch: Indices | None, anchor: Array | None = None, slopes: Array | None = None
@@ -128,7 +122,10 @@ class GLM(Objective):
                 change -= self.loss.slopes(rows.predict(self._shaped(anchor)), y)
             else:
                 change -= _of(slopes, batch)
-        gradient = self._combine(rows, change, weights)
+        change /= len(change)  # here, because a batch is shorter than the gradient
+        if weights is not None:
+            change *= _column(weights, change)
+        gradient = rows.combine(change).ravel()
         if self.l2:
             gradient += self.l2 * (x if anchor is None else x - anchor)
         return gradient
@@ -158,12 +155,11 @@ class GLM(Objective):
     def _shaped(self, x: Array) -> Array:
         return x if self.n_outputs == 1 else x.reshape(self.design.width, self.n_outputs)
 
-    def _combine(self, rows: Rows, slopes: Array, weights: Array | None) -> Array:
-        if weights is not None:
-            slopes = slopes * (weights if slopes.ndim == 1 else weights[:, None])
-        gradient = rows.combine(slopes).ravel()
-        gradient /= len(slopes)
-        return gradient
+    def _value(self, z: Array, x: Array) -> float:
+        losses = self.loss.values(z, self.y)
+        if self.weights is not None:
+            losses *= self.weights
+        return float(losses.mean()) + 0.5 * self.l2 * float(x @ x)
 
     def _covariance(self, x: Array) -> Array:
         """Return (1/N) X^T diag(w) X x."""
@@ -173,6 +169,11 @@ class GLM(Objective):
 
 def _of(numbers: NDArray[Any] | None, batch: Indices | None) -> Any:
     return numbers if numbers is None or batch is None else numbers.take(batch, axis=0)
+
+
+def _column(weights: Array, slopes: Array) -> Array:
+    """Return one weight a sample in a shape that multiplies its slopes."""
+    return weights if slopes.ndim == 1 else weights[:, None]
 
 
 def _curvature(loss: Loss, y: Labels, weights: Array | None) -> tuple[float, bool]:

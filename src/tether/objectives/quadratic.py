@@ -192,7 +192,7 @@ def _symmetric(matrix: NDArray[Any] | sparse.csr_array) -> NDArray[Any] | sparse
     return matrix
 
 
-def _largest(matrix: NDArray[Any] | sparse.csr_array) -> float:
+def _largest(matrix: Any) -> float:
     return max(float(matrix.max()), -float(matrix.min()))
 
 

@@ -1,0 +1,146 @@
+"""What every objective has to do, whatever it is made of."""
+
+import numpy as np
+import pytest
+
+from tether.objectives.walk import Walk
+
+
+def _batch(objective, rng, size=5):
+    return rng.integers(0, objective.n_samples, size)
+
+
+def _pairs(objective, rng, count=20):
+    for _ in range(count):
+        # Small points, because a Poisson curvature is only claimed near 0.
+        yield 0.2 * rng.standard_normal(objective.dim), 0.2 * rng.standard_normal(objective.dim)
+
+
+def test_gradient_matches_central_differences_of_the_value(objective, rng):
+    x, step = 0.3 * rng.standard_normal(objective.dim), 1e-5
+    numeric = np.array(
+        [
+            (objective.value(x + step * e) - objective.value(x - step * e)) / (2 * step)
+            for e in np.eye(objective.dim)
+        ]
+    )
+    gradient = objective.evaluate(x).gradient
+    assert np.linalg.norm(numeric - gradient) <= 1e-6 * np.linalg.norm(gradient)
+
+
+def test_value_and_gradient_are_those_of_evaluate(objective, rng):
+    x = rng.standard_normal(objective.dim)
+    evaluation = objective.evaluate(x)
+    assert objective.value(x) == pytest.approx(evaluation.value, rel=1e-14)
+    np.testing.assert_array_equal(objective.gradient(x), evaluation.gradient)
+
+
+def test_gradients_of_single_samples_average_to_the_full_gradient(objective, rng):
+    x = rng.standard_normal(objective.dim)
+    singles = [objective.batch_gradient(x, np.array([i])) for i in range(objective.n_samples)]
+    np.testing.assert_allclose(np.mean(singles, axis=0), objective.gradient(x), rtol=1e-10, atol=1e-12)
+
+
+def test_batch_gradient_is_the_mean_over_the_batch_with_repeats(objective, rng):
+    x, batch = rng.standard_normal(objective.dim), _batch(objective, rng)
+    batch[1] = batch[0]
+    singles = [objective.batch_gradient(x, batch[i : i + 1]) for i in range(len(batch))]
+    np.testing.assert_allclose(
+        np.mean(singles, axis=0), objective.batch_gradient(x, batch), rtol=1e-10, atol=1e-12
+    )
+
+
+def test_no_batch_means_all_samples(objective, rng):
+    x, anchor = rng.standard_normal((2, objective.dim))
+    np.testing.assert_allclose(
+        objective.batch_gradient(x, None), objective.gradient(x), rtol=1e-12, atol=1e-14
+    )
+    change = objective.gradient(x) - objective.gradient(anchor)
+    slopes = objective.evaluate(anchor).slopes
+    np.testing.assert_allclose(objective.batch_gradient(x, None, anchor), change, rtol=1e-10, atol=1e-12)
+    np.testing.assert_allclose(
+        objective.batch_gradient(x, None, anchor, slopes), change, rtol=1e-10, atol=1e-12
+    )
+
+
+def test_kept_slopes_and_recomputed_ones_give_the_same_anchor_difference(objective, rng):
+    x, anchor = rng.standard_normal((2, objective.dim))
+    batch, slopes = _batch(objective, rng), objective.evaluate(anchor).slopes
+    expected = objective.batch_gradient(x, batch) - objective.batch_gradient(anchor, batch)
+    np.testing.assert_allclose(objective.batch_gradient(x, batch, anchor), expected, rtol=1e-10, atol=1e-12)
+    np.testing.assert_allclose(
+        objective.batch_gradient(x, batch, anchor, slopes), expected, rtol=1e-10, atol=1e-12
+    )
+
+
+def test_results_are_fresh_float64_arrays(objective, rng):
+    x, anchor = rng.standard_normal((2, objective.dim))
+    slopes, batch = objective.evaluate(anchor).slopes, _batch(objective, rng)
+    for arguments in ((x, None), (x, batch), (x, batch, anchor), (x, batch, anchor, slopes)):
+        before = objective.batch_gradient(*arguments)
+        assert before.dtype == np.float64
+        kept = before.copy()
+        before += 1.0
+        np.testing.assert_array_equal(objective.batch_gradient(*arguments), kept)
+
+
+def test_points_are_left_alone(objective, rng):
+    x, anchor = rng.standard_normal((2, objective.dim))
+    kept = x.copy(), anchor.copy()
+    evaluation = objective.evaluate(anchor)
+    slopes = None if evaluation.slopes is None else evaluation.slopes.copy()
+    objective.batch_gradient(x, _batch(objective, rng), anchor, evaluation.slopes)
+    objective.batch_gradient(x, None, anchor, evaluation.slopes)
+    np.testing.assert_array_equal((x, anchor), kept)
+    if slopes is not None:
+        np.testing.assert_array_equal(evaluation.slopes, slopes)
+
+
+def test_no_gradient_changes_faster_than_the_smoothness_constants(objective, rng):
+    s = objective.smoothness
+    assert s.convexity <= s.full <= s.maximum
+    for x, y in _pairs(objective, rng):
+        distance = np.linalg.norm(x - y)
+        assert np.linalg.norm(objective.gradient(x) - objective.gradient(y)) <= s.full * distance * (1 + 1e-9)
+        for i in rng.integers(0, objective.n_samples, 5):
+            change = objective.batch_gradient(x, np.array([i]), y)
+            assert np.linalg.norm(change) <= s.maximum * distance * (1 + 1e-9)
+
+
+def test_strong_convexity_is_a_lower_bound(objective, rng):
+    mu = objective.smoothness.convexity
+    for x, y in _pairs(objective, rng):
+        growth = (objective.gradient(x) - objective.gradient(y)) @ (x - y)
+        assert growth >= mu * np.sum((x - y) ** 2) * (1 - 1e-9)
+
+
+def test_smoothness_is_deterministic_and_computed_once(objective):
+    assert objective.smoothness is objective.smoothness
+
+
+def test_walk_with_all_samples_and_no_anchor_is_gradient_descent(objective, rng):
+    start = 0.1 * rng.standard_normal(objective.dim)
+    eta = 0.5 / objective.smoothness.full
+    walked = objective.descend(Walk(start, steps=4, step_size=eta, batches=None))
+    x = start.copy()
+    for _ in range(4):
+        x -= eta * objective.gradient(x)
+    np.testing.assert_allclose(walked.end, x, rtol=1e-12, atol=1e-14)
+    assert walked.gradients == 4 * objective.n_samples
+
+
+def test_walk_from_the_anchor_is_the_same_with_and_without_slopes(objective, rng):
+    anchor = 0.1 * rng.standard_normal(objective.dim)
+    evaluation = objective.evaluate(anchor)
+    walk = Walk(
+        anchor,
+        steps=6,
+        step_size=0.2 / objective.smoothness.maximum,
+        batches=rng.integers(0, objective.n_samples, (6, 3)),
+        shift=evaluation.gradient,
+        anchor=anchor,
+        slopes=evaluation.slopes,
+    )
+    with_slopes, without = objective.descend(walk), objective.descend(walk._replace(slopes=None))
+    np.testing.assert_allclose(with_slopes.end, without.end, rtol=1e-10, atol=1e-12)
+    assert with_slopes.gradients == 6 * 3 * objective.cost_of_step(walk)

@@ -1,0 +1,103 @@
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+from tether.objectives import GLM, Smoothness, from_jax, jax_objective
+
+N, D, K = 60, 5, 3
+
+
+@pytest.fixture
+def data(rng):
+    return {"a": rng.standard_normal((N, D)), "y": np.arange(N) % K}
+
+
+def cross_entropy(params, sample):
+    z = sample["a"] @ params["W"] + params["b"]
+    return jax.nn.logsumexp(z) - z[sample["y"]]
+
+
+def _params(dtype=np.float32):
+    return {"W": np.zeros((D, K), dtype), "b": np.zeros(K, dtype)}
+
+
+def _agree(objective, data, rng):
+    """Assert that the objective is the library's own multinomial model."""
+    model = GLM(data["a"], data["y"], "multinomial", l2=0.1, fit_intercept=True)
+    x, anchor = rng.standard_normal((2, model.dim))
+    batch = rng.integers(0, N, 7)
+    ours, theirs = objective.evaluate(x), model.evaluate(x)
+    assert ours.value == pytest.approx(theirs.value, rel=1e-12)
+    np.testing.assert_allclose(ours.gradient, theirs.gradient, atol=1e-10, rtol=0)
+    change = objective.batch_gradient(x, batch, anchor)
+    np.testing.assert_allclose(change, model.batch_gradient(x, batch, anchor), atol=1e-10, rtol=0)
+
+
+def test_multinomial_model_agrees_with_glm(data, rng):
+    _agree(from_jax(cross_entropy, data, _params(), l2=0.1), data, rng)
+
+
+def test_full_pass_in_small_chunks_changes_nothing(data, rng, monkeypatch):
+    monkeypatch.setattr(jax_objective, "_CHUNK_NUMBERS", 7 * (D + 1))
+    objective = from_jax(cross_entropy, data, _params(), l2=0.1)
+    assert objective._chunk == 7
+    _agree(objective, data, rng)
+
+
+def test_the_users_precision_setting_is_left_alone(data):
+    before = jax.config.jax_enable_x64
+    objective = from_jax(cross_entropy, data, _params())
+    objective.evaluate(np.ones(objective.dim))
+    objective.batch_gradient(np.ones(objective.dim), np.array([0]))
+    assert jax.config.jax_enable_x64 == before
+    assert jnp.ones(2).dtype == (jnp.float64 if before else jnp.float32)
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_unpacking_gives_the_structure_and_types_back(data, rng, dtype):
+    objective = from_jax(cross_entropy, data, _params(dtype))
+    x = rng.standard_normal(objective.dim)
+    params = objective.unpack(x)
+    assert set(params) == {"W", "b"}
+    assert params["W"].dtype == params["b"].dtype == dtype
+    np.testing.assert_array_equal(np.asarray(params["W"]), x[: D * K].reshape(D, K).astype(dtype))
+    np.testing.assert_array_equal(np.asarray(params["b"]), x[D * K :].astype(dtype))
+
+
+def test_initial_is_the_given_parameters(data):
+    params = {"W": np.arange(D * K, dtype=np.float32).reshape(D, K), "b": np.ones(K, np.float32)}
+    objective = from_jax(cross_entropy, data, params)
+    np.testing.assert_array_equal(objective.initial, np.r_[np.arange(D * K), np.ones(K)])
+
+
+def test_ridge_counts_into_the_constants(data):
+    objective = from_jax(cross_entropy, data, _params(), l2=0.5, smoothness=2.0, convexity=0.1)
+    assert objective.smoothness == pytest.approx((2.5, 2.5, 0.6, True))
+    known = Smoothness(3.0, 2.0, 1.0)
+    assert from_jax(cross_entropy, data, _params(), l2=0.5, smoothness=known).smoothness == (
+        3.5,
+        2.5,
+        1.5,
+        True,
+    )
+
+
+@pytest.mark.parametrize(
+    ("name", "arguments"),
+    [
+        ("data", {"data": {"a": np.zeros((0, D)), "y": np.zeros(0, int)}}),
+        ("data", {"data": {"a": np.zeros((4, D)), "y": np.zeros(3, int)}}),
+        ("data", {"data": {}}),
+        ("data", {"data": {"a": np.zeros((4, D)), "y": 0}}),
+        ("params", {"params": {"W": np.zeros((D, K), int), "b": np.zeros(K)}}),
+        ("params", {"params": {}}),
+        (r"loss\(params, sample\)", {"loss": lambda params, sample: sample["a"] @ params["W"]}),
+        (r"loss\(params, sample\)", {"loss": lambda params, sample: params}),
+        (r"loss\(params, sample\)", {"loss": lambda params, sample: sample["y"]}),
+        ("l2", {"l2": -1.0}),
+    ],
+)
+def test_mistakes_are_refused(data, name, arguments):
+    with pytest.raises(ValueError, match=rf"^{name} must"):
+        from_jax(**{"loss": cross_entropy, "data": data, "params": _params(), **arguments})
