@@ -42,7 +42,7 @@ def save(path: Path, identity: Identity, run: Any, rows: list[Any]) -> None:
             np.savez(file, **arrays)
         os.replace(temporary, path)
     except BaseException:
-        os.unlink(temporary)
+        Path(temporary).unlink(missing_ok=True)
         raise
 
 

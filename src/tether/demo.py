@@ -1,4 +1,4 @@
-"""The main job on data that comes along: constrained multinomial logistic regression on handwritten digits."""
+"""The main job on data that comes along: handwritten digits under linear equations."""
 
 import math
 from collections.abc import Callable

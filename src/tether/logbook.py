@@ -61,11 +61,12 @@ class Logbook:
                 run, reply = self.session.turn(run)
                 self._record(run, reply)
                 status, detail = self._judge(run, reply)
-                status = self._call_back(run) or status
+                called = self._call_back(run)
+                status = status or called
                 if keeper is not None and status is not Status.DIVERGED:
                     keeper.save(run, self.rows)
         except KeyboardInterrupt:
-            status = Status.INTERRUPTED
+            status = status or Status.INTERRUPTED
         finally:
             if keeper is not None and status is not Status.DIVERGED:
                 keeper.save(run, self.rows, now=True)
@@ -75,6 +76,8 @@ class Logbook:
         """Say whether a resumed run has nothing left to do."""
         if run.best is not None and self.stopping.is_accurate(run.best):
             return Status.CONVERGED
+        if self.session.method.exhausted(run.state):
+            return Status.EXHAUSTED
         return self.stopping.spent(run.counts, run.seconds)
 
     def _record(self, run: Run, reply: Reply) -> None:
@@ -129,7 +132,8 @@ class Logbook:
         if run.best is None or not settled:
             run = self.session.measure(run)
         best = run.best
-        assert best is not None
+        if best is None:
+            raise ValueError("F is not finite at the projection of x0; choose another x0 or rescale the data.")
         constraint = self.session.problem.constraint
         x, residual = best.x, constraint.residual(best.x)
         if residual > 1e-12 * (1.0 + float(np.linalg.norm(x))):
@@ -157,7 +161,6 @@ class Keeper:
     """Writes a run to its checkpoint, at most every few seconds."""
 
     def __init__(self, path: Path, identity: storage.Identity) -> None:
-        storage.check_path(path)
         self._path, self._identity = path, identity
         self._saved = time.monotonic()
 

@@ -57,7 +57,8 @@ class Session:
 
     def measure(self, run: Run) -> Run:
         """Measure F at the method's current estimate, outside the conversation."""
-        reply, _ = self.engine.exchange(self.problem, self.method.inspect(run.state), run.memory)
+        with np.errstate(over="ignore", invalid="ignore"):
+            reply, _ = self.engine.exchange(self.problem, self.method.inspect(run.state), run.memory)
         assert isinstance(reply, Measured)
         return self._note(run._replace(counts=run.counts.plus(reply.work, run.counts.stages)), reply)
 
@@ -72,9 +73,9 @@ class Session:
         return Identity(repr(self.method), seed, facts.n_samples, facts.dim, reply.value, reply.scale, moved)
 
     def _next_request(self, run: Run) -> tuple[Request, bool]:
-        """Return what the method asks, or an audit if a pass went by and nobody looked at F."""
+        """Return what the method asks, or an audit: at the start, and if a pass went by and nobody saw F."""
         request = self.method.ask(run.state)
-        due = run.counts.gradients - run.checked >= self.facts.n_samples
+        due = run.first is None or run.counts.gradients - run.checked >= self.facts.n_samples
         if not due or isinstance(request, Gradient):
             return request, False
         unseen = not _same(run.checked_point, self.method.estimate(run.state))

@@ -10,7 +10,7 @@ from typing import Any, ClassVar, NamedTuple, Self, final
 
 import numpy as np
 
-from tether.conversation import Array, Facts, Gradient, Measured, Reply, Request
+from tether.conversation import Array, Descend, Facts, Gradient, Measured, Reply, Request
 from tether.methods.base import Method, StageWise
 from tether.methods.parameters import check_settings
 
@@ -22,6 +22,7 @@ class AndersonState(NamedTuple):
     start: Array  # z_k, the vectors that the stage starts from, one a row
     weights: Array  # the mix of remembered duals that goes with z_k
     mixed: bool  # z_k is a mix rather than the plain image of a stage
+    again: bool  # the stage before was undone, so the newest remembered dual is to be replaced
     good: Array  # the last start at which F was lower than before
     good_weights: Array
     value: float  # F there
@@ -38,6 +39,7 @@ class Anderson(Method[AndersonState]):
 
     F is known at the start of every stage. If a mix made it rise, the mix and the memory are dropped and the
     plain image of the last stage is used; if that rose too, the stage is undone and its step size halved.
+    An undone stage starts with all its vectors at the leading one, from where short steps go downhill.
 
     Parameters
     ----------
@@ -84,11 +86,14 @@ class Anderson(Method[AndersonState]):
         assert coordinates is not None
         start, none = np.stack(coordinates), np.zeros(0)
         misfits, images = np.empty((0, len(x))), np.empty((0, *start.shape))
-        return AndersonState(inner, start, none, False, start, none, np.inf, misfits, images, 0, 0)
+        return AndersonState(inner, start, none, False, False, start, none, np.inf, misfits, images, 0, 0)
 
     def ask(self, state: AndersonState) -> Request:
-        """Ask what the inner method asks."""
-        return self.method.ask(state.inner)
+        """Ask what the inner method asks, with the dual of an undone stage replaced."""
+        request = self.method.ask(state.inner)
+        if state.again and isinstance(request, Descend) and request.dual is not None:
+            return request._replace(dual=request.dual._replace(renew=True))
+        return request
 
     def tell(self, state: AndersonState, reply: Reply) -> AndersonState:
         """Check F where a stage starts; extrapolate where it ends."""
@@ -97,8 +102,7 @@ class Anderson(Method[AndersonState]):
                 return self._step_back(state)
             state = state._replace(value=reply.value, good=state.start, good_weights=state.weights)
         elif not np.isfinite(reply.end).all():
-            padded = np.append(state.good_weights, 0.0)
-            return self._step_back(state._replace(mixed=False, good_weights=padded))
+            return self._step_back(state._replace(mixed=False, good_weights=_padded(state)))
         inner = self.method.tell(state.inner, reply)
         state = state._replace(inner=inner)
         end = self.method.coordinates(inner)
@@ -116,7 +120,8 @@ class Anderson(Method[AndersonState]):
             start=start,
             weights=weights,
             mixed=mixed,
-            good_weights=np.append(state.good_weights, 0.0),  # the workers remember one more dual now
+            again=False,
+            good_weights=_padded(state),
             misfits=misfits,
             images=images,
             stage=state.stage + 1,
@@ -127,7 +132,7 @@ class Anderson(Method[AndersonState]):
         if state.mixed:
             start, weights, inner = state.images[-1], np.ones(1), state.inner
         else:
-            start, weights = state.good, state.good_weights
+            start, weights = np.repeat(state.good[:1], len(state.good), axis=0), state.good_weights
             inner = self.method.soften(state.inner, 0.5)
         return state._replace(
             inner=self.method.move(inner, tuple(start), weights),
@@ -135,6 +140,7 @@ class Anderson(Method[AndersonState]):
             weights=weights,
             softened=state.softened + (not state.mixed),
             mixed=False,
+            again=not state.mixed,
             misfits=state.misfits[:0],
             images=state.images[:0],
         )
@@ -150,6 +156,11 @@ class Anderson(Method[AndersonState]):
     def inspect(self, state: AndersonState) -> Gradient:
         """Certify as the inner method does."""
         return self.method.inspect(state.inner)
+
+
+def _padded(state: AndersonState) -> Array:
+    """Return the weights of the good start, now that the workers remember one more dual, or a new last one."""
+    return state.good_weights if state.again else np.append(state.good_weights, 0.0)
 
 
 def _mix(misfits: Array, damping: float) -> Array:

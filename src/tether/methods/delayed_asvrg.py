@@ -43,7 +43,7 @@ class DelayedASVRG(StageWise[DelayedASVRGState]):
     step_size : float, optional
         eta. Open: 1/(L_F + 4 L_max/b) in practice, or Theorems 5.1 and 5.2 with ``parameters="theory"``.
     momentum : float, optional
-        theta in (0, 1], kept fixed. Open: 0.9 in practice; the paper's constant (mu > 0) or decreasing
+        theta in (0, 1], kept fixed. Open: 0.3 in practice; the paper's constant (mu > 0) or decreasing
         (mu = 0) theta with ``parameters="theory"``.
     restart : int, optional
         Stages between restarts from the mean of the anchors. Open: never in practice, Theorem 5.1 in theory.
@@ -100,7 +100,7 @@ class DelayedASVRG(StageWise[DelayedASVRGState]):
         return replace(
             filled,
             step_size=self.step_size or walking_step(batch, facts),
-            momentum=0.9 if self.momentum is None else self.momentum,
+            momentum=0.3 if self.momentum is None else self.momentum,
         )
 
     def _with_theory(self, smoothness: float) -> Self:

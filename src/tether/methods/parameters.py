@@ -5,6 +5,9 @@ A batch gradient is about L(b)-smooth, and a variance-reduced walk of one pass b
 """
 
 import math
+from collections.abc import Callable
+from dataclasses import MISSING, fields
+from numbers import Integral, Real
 from typing import Any, Literal
 
 import numpy as np
@@ -17,29 +20,40 @@ Rule = Literal["practical", "theory"]
 
 def check_settings(method: Any) -> None:
     """Refuse settings that no run could use, naming the setting."""
-    values = vars(method)
+    values = {setting.name: getattr(method, setting.name) for setting in fields(method)}
+    for setting in fields(method):
+        if values[setting.name] is None and setting.default not in (None, MISSING):
+            raise ValueError(f"{setting.name} must not be None; leave it out for {setting.default!r}.")
     if values.get("interval") is not None:  # as a value that can be hashed and compared
         object.__setattr__(method, "interval", as_interval(values["interval"]))
-    for name in ("stage_length", "batch_size", "memory", "restart"):
-        value = values.get(name)
-        if value is not None and (not isinstance(value, int | np.integer) or value < 1):
-            raise ValueError(f"{name} must be a whole number of at least 1, got {value!r}.")
-    for name in ("step_size", "smoothness", "strength"):
-        value = values.get(name)
-        if value is not None and (not isinstance(value, int | float | np.number) or not 0 < value < math.inf):
-            raise ValueError(f"{name} must be a positive number, got {value!r}.")
-    for name in ("convexity", "decay"):
-        value = values.get(name)
-        if value is not None and (
-            not isinstance(value, int | float | np.number) or not 0 <= value < math.inf
-        ):
-            raise ValueError(f"{name} must not be negative, got {value!r}.")
-    theta = values.get("momentum")
-    if theta is not None and not 0 < theta <= 1:
-        raise ValueError(f"momentum must lie in (0, 1], got {theta!r}: 1 switches it off.")
-    rule = values.get("parameters", "practical")
-    if rule not in ("practical", "theory"):
-        raise ValueError(f'parameters must be "practical" or "theory", got {rule!r}.')
+    for name, value in values.items():
+        if value is not None and name in _RULES:
+            valid, needed = _RULES[name]
+            if not valid(value):
+                raise ValueError(f"{name} must be {needed}, got {value!r}.")
+
+
+def _is_whole(value: Any, least: int = 1) -> bool:
+    return isinstance(value, Integral) and not isinstance(value, bool) and value >= least
+
+
+def _is_number(value: Any, least: float = 0.0) -> bool:
+    return isinstance(value, Real) and not isinstance(value, bool) and least <= value < math.inf
+
+
+_WHOLE = (_is_whole, "a whole number of at least 1")
+_POSITIVE = (lambda value: _is_number(value) and value > 0, "a positive number")
+_NONNEGATIVE = (_is_number, "a number that is not negative")
+_SWITCH = (lambda value: isinstance(value, bool | np.bool_), "True or False")
+_RULES: dict[str, tuple[Callable[[Any], bool], str]] = {
+    **dict.fromkeys(("stage_length", "batch_size", "memory", "restart", "stages", "keep"), _WHOLE),
+    **dict.fromkeys(("step_size", "smoothness", "strength"), _POSITIVE),
+    **dict.fromkeys(("convexity", "decay", "damping", "floor"), _NONNEGATIVE),
+    **dict.fromkeys(("random", "replacement"), _SWITCH),
+    "seed": (lambda value: _is_whole(value, 0), "a whole number of at least 0"),
+    "momentum": (lambda value: _is_number(value) and 0 < value <= 1, "a number in (0, 1] (1 switches it off)"),
+    "parameters": (lambda value: value in ("practical", "theory"), '"practical" or "theory"'),
+}
 
 
 def batch_or_default(batch_size: int | None, facts: Facts) -> int:

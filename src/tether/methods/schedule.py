@@ -11,7 +11,7 @@ Interval = int | Sequence[int]
 
 def as_interval(interval: Any) -> int | tuple[int, ...]:
     """Return a number of steps as an int and a set of projection times as a tuple; refuse all else."""
-    if isinstance(interval, Integral):
+    if isinstance(interval, Integral) and not isinstance(interval, bool):
         if interval < 1:
             raise ValueError(f"interval must be at least 1, got {interval}: 1 projects after every step.")
         return int(interval)
