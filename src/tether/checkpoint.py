@@ -8,7 +8,8 @@ import json
 import math
 import os
 import tempfile
-import zipfile
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, NamedTuple, get_args, get_type_hints
 
@@ -48,24 +49,40 @@ def save(path: Path, identity: Identity, run: Any, rows: list[Any]) -> None:
 
 def load(path: Path, identity: Identity, template: Any) -> tuple[Any, Any]:
     """Read a run back; refuse a file that belongs to another one."""
-    try:
-        with np.load(path, allow_pickle=False) as file:
+    with _reading(path):
+        with path.open("rb") as raw, np.load(raw, allow_pickle=False) as file:
             arrays = dict(file)
         header = json.loads(str(arrays["header"]))
+        if header["format"] != FORMAT:
+            raise ValueError(f"format {header['format']}, readable is {FORMAT}")
         found = Identity(**header["identity"])
-    except (OSError, ValueError, KeyError, TypeError, zipfile.BadZipFile) as error:
-        raise ValueError(
-            f"checkpoint {str(path)!r} is not a readable checkpoint of tether ({error}); "
-            "delete it or choose another path."
-        ) from error
     _check_identity(path, found, identity)
-    return _restore("run", header["leaves"], arrays, template, type(template)), arrays["history"]
+    with _reading(path):
+        return _restore("run", header["leaves"], arrays, template, type(template)), arrays["history"]
 
 
-def check_path(path: Path) -> None:
-    """Refuse a checkpoint that could not be written later."""
-    if path.is_dir() or not path.parent.is_dir():
-        raise ValueError(f"checkpoint {str(path)!r} cannot be written: name a file in an existing folder.")
+def as_path(checkpoint: Any) -> Path:
+    """Return the path of a checkpoint; refuse one that could not be written later."""
+    if not isinstance(checkpoint, str | os.PathLike):
+        raise TypeError(f"checkpoint must be the path of a file, got {checkpoint!r}.")
+    path = Path(checkpoint)
+    if path.is_dir() or not path.parent.is_dir() or not os.access(path.parent, os.W_OK):
+        raise ValueError(
+            f"checkpoint {str(path)!r} cannot be written: name a file in an existing, writable folder."
+        )
+    return path
+
+
+@contextmanager
+def _reading(path: Path) -> Iterator[None]:
+    """Say of a file that is cut off, damaged or foreign that it is, however its reading failed."""
+    try:
+        yield
+    except Exception as error:
+        raise ValueError(
+            f"checkpoint {str(path)!r} is not a readable checkpoint of tether "
+            f"({str(error) or type(error).__name__}); delete it or choose another path."
+        ) from error
 
 
 def _check_identity(path: Path, found: Identity, wanted: Identity) -> None:

@@ -81,6 +81,8 @@ class Work(NamedTuple):
     gradients: int = 0  # component gradients
     rounds: int = 0  # projection events
     projections: int = 0  # vectors projected
+    seconds: float = 0.0  # beside the data
+    projection_seconds: float = 0.0
 
 
 class Measured(NamedTuple):
@@ -114,4 +116,5 @@ class Facts(NamedTuple):
     n_samples: int
     dim: int
     smoothness: Smoothness
+    natural_batch: int = 1  # the batch size at which steps are efficient
     seed: int = 0

@@ -15,7 +15,7 @@ from tether.methods import Method
 from tether.progress import Reporter
 from tether.session import Run, Session
 from tether.solution import Counts, History, Row, Solution, Status
-from tether.stopping import Stopping, has_diverged
+from tether.stopping import Incumbent, Stopping, has_diverged
 
 Callback = Callable[[OptimizeResult], Any]
 SAVE_EVERY = 3.0  # seconds between two checkpoints
@@ -61,6 +61,8 @@ class Logbook:
                 run, reply = self.session.turn(run)
                 self._record(run, reply)
                 status, detail = self._judge(run, reply)
+                if status is Status.CONVERGED and isinstance(reply, Measured):
+                    run = run._replace(best=Incumbent.at(reply))  # a lower point may lack the certificate
                 called = self._call_back(run)
                 status = status or called
                 if keeper is not None and status is not Status.DIVERGED:
@@ -81,12 +83,15 @@ class Logbook:
         return self.stopping.spent(run.counts, run.seconds)
 
     def _record(self, run: Run, reply: Reply) -> None:
+        self.rows.append(self._row(run, reply))
+        self.reporter.update(self.rows[-1], self.stopping.fraction(run.counts, run.seconds))
+
+    def _row(self, run: Run, reply: Reply) -> Row:
         value = gap = np.nan
         if isinstance(reply, Measured):
             value, gap = reply.value, self.stopping.gap(reply.certificate)
         passes = run.counts.gradients / self.session.facts.n_samples
-        self.rows.append(Row(*run.counts, passes, run.seconds, value, gap))
-        self.reporter.update(self.rows[-1], self.stopping.fraction(run.counts, run.seconds))
+        return Row(*run.counts, passes, run.seconds, value, gap)
 
     def _judge(self, run: Run, reply: Reply) -> tuple[Status | None, str]:
         method = self.session.method
@@ -128,12 +133,16 @@ class Logbook:
 
     def _close(self, run: Run, status: Status, detail: str) -> Solution:
         """Measure the last estimate if nobody has, and answer with the best point."""
+        rows = list(self.rows)  # a checkpoint goes on without what is measured here
         settled = status in (Status.CONVERGED, Status.DIVERGED, Status.INTERRUPTED)
-        if run.best is None or not settled:
-            run = self.session.measure(run)
+        if not self.session.is_measured(run) and (run.best is None or not settled):
+            run, reply = self.session.measure(run)
+            rows.append(self._row(run, reply))
         best = run.best
         if best is None:
-            raise ValueError("F is not finite at the projection of x0; choose another x0 or rescale the data.")
+            raise ValueError(
+                "F is not finite at the projection of x0; choose another x0 or rescale the data."
+            )
         constraint = self.session.problem.constraint
         x, residual = best.x, constraint.residual(best.x)
         if residual > 1e-12 * (1.0 + float(np.linalg.norm(x))):
@@ -142,6 +151,7 @@ class Logbook:
         if status is not Status.DIVERGED and self.stopping.is_accurate(best):
             status = Status.CONVERGED
         gap = self.stopping.gap(best.certificate)
+        chosen = self.session.method.describe(run.state)
         return Solution(
             x=x,
             fun=best.value,
@@ -149,9 +159,9 @@ class Logbook:
             residual=residual,
             multipliers=None if best.normal is None else constraint.multipliers(best.normal),
             status=status,
-            message=status.message + detail,
+            message="; ".join(filter(None, [status.message + detail, chosen])),
             counts=run.counts,
-            history=History(self.rows),
+            history=History(rows),
             seconds=run.seconds,
             method=repr(self.session.method),
         )

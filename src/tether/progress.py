@@ -48,6 +48,7 @@ class Live:
             TimeElapsedColumn(),
             console=self._console,
             transient=True,
+            disable=not self._console.is_terminal,
         )
         self._task: TaskID | None = None
         self._name = ""
@@ -74,7 +75,7 @@ class Live:
     def end(self, message: str) -> None:
         """Replace the bar by one line."""
         self._bar.stop()
-        self._console.print(f"{self._name}: {message}", highlight=False, soft_wrap=True)
+        self._console.print(f"{self._name}: {message}", highlight=False, markup=False, soft_wrap=True)
 
     def _status(self, row: Row) -> str:
         parts = [f"round {row.rounds}", f"passes {row.passes:.1f}"]

@@ -55,12 +55,17 @@ class Session:
         run = run._replace(counts=counts, seconds=run.seconds + time.perf_counter() - began)
         return (self._note(run, reply) if isinstance(reply, Measured) else run), reply
 
-    def measure(self, run: Run) -> Run:
+    def measure(self, run: Run) -> tuple[Run, Measured]:
         """Measure F at the method's current estimate, outside the conversation."""
         with np.errstate(over="ignore", invalid="ignore"):
             reply, _ = self.engine.exchange(self.problem, self.method.inspect(run.state), run.memory)
         assert isinstance(reply, Measured)
-        return self._note(run._replace(counts=run.counts.plus(reply.work, run.counts.stages)), reply)
+        run = run._replace(counts=run.counts.plus(reply.work, run.counts.stages))
+        return self._note(run, reply), reply
+
+    def is_measured(self, run: Run) -> bool:
+        """Say whether the method's current estimate is the point where F was last measured."""
+        return _same(run.checked_point, self.method.estimate(run.state))
 
     def identity(self) -> Identity:
         """Describe the run by its method and by what the problem looks like from one fixed point."""
@@ -78,18 +83,16 @@ class Session:
         due = run.first is None or run.counts.gradients - run.checked >= self.facts.n_samples
         if not due or isinstance(request, Gradient):
             return request, False
-        unseen = not _same(run.checked_point, self.method.estimate(run.state))
-        return (self.method.inspect(run.state), True) if unseen else (request, False)
+        return (request, False) if self.is_measured(run) else (self.method.inspect(run.state), True)
 
     def _note(self, run: Run, reply: Measured) -> Run:
         """Remember what was measured, and the best point of all."""
-        found = Incumbent(reply.point, reply.value, reply.certificate, reply.scale, reply.normal)
         finite = np.isfinite(reply.value) and np.isfinite(reply.certificate)
         return run._replace(
             first=reply.value if run.first is None else run.first,
             checked=run.counts.gradients,
             checked_point=reply.point,
-            best=better(found, run.best) if finite else run.best,
+            best=better(Incumbent.at(reply), run.best) if finite else run.best,
         )
 
 

@@ -10,13 +10,13 @@ checkpoints.
 
 from collections.abc import Iterator
 from os import PathLike
-from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
 from scipy.optimize import LinearConstraint
 
+from tether.checkpoint import as_path
 from tether.constraints import Constraint, as_constraint
 from tether.conversation import Array, Reply
 from tether.engines.base import Engine, Problem
@@ -24,8 +24,9 @@ from tether.engines.serial import Serial
 from tether.logbook import Callback, Logbook
 from tether.methods import Method, as_method, check_method
 from tether.objectives import Objective
+from tether.objectives.inputs import numbers
 from tether.progress import Live, Silent
-from tether.session import Session
+from tether.session import Run, Session
 from tether.solution import Counts, Solution
 from tether.stopping import DEFAULT_PASSES, Stopping, check_budgets
 
@@ -98,18 +99,21 @@ def solve(
     >>> X, A = rng.standard_normal((500, 5)), np.ones((1, 5))
     >>> y = X @ np.array([1.0, -2.0, 3.0, 0.0, 1.0])
     >>> sol = tether.solve(tether.GLM(X, y, loss="squared"), tether.Affine(A, [0.0]), tol=1e-10)
-    >>> sol.success, abs(sol.x.sum()) < 1e-12
+    >>> sol.success, bool(abs(sol.x.sum()) < 1e-12)
     (True, True)
     """
     check_budgets(tol, max_passes, max_rounds, max_seconds)
+    path = None if checkpoint is None else as_path(checkpoint)
+    if callback is not None and not callable(callback):
+        raise TypeError(f"callback must be a function of one argument, got {callback!r}.")
     session = _open(objective, constraint, method, seed, engine)
+    start = _starting_point(x0, session.facts.dim)
     if max_passes is None and max_rounds is None and max_seconds is None:
         max_passes = DEFAULT_PASSES
     facts = session.facts
     stopping = Stopping(tol, facts.smoothness.convexity, facts.n_samples, max_passes, max_rounds, max_seconds)
-    path = None if checkpoint is None else Path(checkpoint)
     logbook = Logbook(session, stopping, Live() if verbose else Silent(), callback)
-    return logbook.write(session.begin(_starting_point(x0, facts.dim)), path)
+    return logbook.write(session.begin(start), path)
 
 
 def iterate(
@@ -134,7 +138,10 @@ def iterate(
     array([1., 1., 1.])
     """
     session = _open(objective, constraint, method, seed, engine)
-    run = session.begin(_starting_point(x0, session.facts.dim))
+    return _moments(session, session.begin(_starting_point(x0, session.facts.dim)))
+
+
+def _moments(session: Session, run: Run) -> Iterator[Moment]:
     while True:
         run, reply = session.turn(run)
         yield Moment(session.method.estimate(run.state), run.state, reply, run.counts)
@@ -156,6 +163,8 @@ def _open(
     if isinstance(seed, bool) or not isinstance(seed, int | np.integer) or seed < 0:
         raise ValueError(f"seed must be a whole number of at least 0, got {seed!r}.")
     check_method(method)
+    if engine is not None and not isinstance(engine, Engine):
+        raise TypeError(f"engine must be an object from tether.engines, got {engine!r}.")
     problem = Problem(objective, as_constraint(constraint, objective.dim), int(seed))
     engine = Serial() if engine is None else engine
     facts = engine.facts(problem)
@@ -165,7 +174,7 @@ def _open(
 def _starting_point(x0: ArrayLike | Solution | None, dim: int) -> Array:
     if x0 is None:
         return np.zeros(dim)
-    start = np.array(x0.x if isinstance(x0, Solution) else x0, dtype=np.float64)
+    start = np.array(numbers("x0", x0.x if isinstance(x0, Solution) else x0), dtype=np.float64)
     if start.shape != (dim,):
         raise ValueError(f"x0 must be a vector of length {dim}, got an array of shape {start.shape}.")
     if not np.isfinite(start).all():

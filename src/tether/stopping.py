@@ -2,7 +2,10 @@
 
 import math
 from dataclasses import dataclass
+from numbers import Real
 from typing import NamedTuple
+
+import numpy as np
 
 from tether.conversation import Array, Arrived, Measured, Reply
 from tether.solution import Counts, Status
@@ -18,6 +21,11 @@ class Incumbent(NamedTuple):
     certificate: float
     scale: float
     normal: Array | None
+
+    @classmethod
+    def at(cls, reply: Measured) -> "Incumbent":
+        """Return the point that was measured."""
+        return cls(reply.point, reply.value, reply.certificate, reply.scale, reply.normal)
 
 
 @dataclass(frozen=True)
@@ -41,6 +49,8 @@ class Stopping:
 
     def is_accurate(self, reply: Measured | Incumbent) -> bool:
         """Say whether a measured point is good enough."""
+        if not (math.isfinite(reply.value) and math.isfinite(reply.certificate)):
+            return False
         if self.convexity > 0:
             return self.gap(reply.certificate) <= self.tol * max(1.0, abs(reply.value))
         return math.sqrt(reply.certificate) <= self.tol * max(1.0, reply.scale)
@@ -71,18 +81,22 @@ def check_budgets(
     tol: float, max_passes: float | None, max_rounds: int | None, max_seconds: float | None
 ) -> None:
     """Refuse accuracies and budgets that make no sense."""
-    if not 0 <= tol < math.inf:
+    if not (_is_number(tol) and 0 <= tol < math.inf):
         raise ValueError(f"tol must be a number of at least 0, got {tol!r}.")
     budgets = {"max_passes": max_passes, "max_rounds": max_rounds, "max_seconds": max_seconds}
     for name, value in budgets.items():
-        if value is not None and not value > 0:
-            raise ValueError(f"{name} must be positive, got {value!r}; leave it out for no limit.")
+        if value is not None and not (_is_number(value) and value > 0):
+            raise ValueError(f"{name} must be a positive number, got {value!r}; leave it out for no limit.")
+
+
+def _is_number(value: object) -> bool:
+    return isinstance(value, Real) and not isinstance(value, bool)
 
 
 def has_diverged(reply: Reply, first: float | None) -> bool:
     """Say whether a reply shows a run out of control: not finite, or far above where it began."""
     if isinstance(reply, Arrived):
-        return not math.isfinite(float(reply.end @ reply.end))
+        return not np.isfinite(reply.end).all()
     if not (math.isfinite(reply.value) and math.isfinite(reply.certificate)):
         return True
     return first is not None and reply.value > first + 1e3 * max(1.0, abs(first))

@@ -4,6 +4,7 @@ The curvature along p is computed as ||A^T p||^2 (Craig's form), which keeps the
 that of its square.
 """
 
+import math
 from collections.abc import Callable
 from typing import NamedTuple
 
@@ -29,28 +30,42 @@ class Solved(NamedTuple):
     converged: bool
 
 
+def dot(a: Array, b: Array) -> float:
+    """Return <a, b> without BLAS, which would wake its threads for every long vector.
+
+    Where the cores are shared, with other ranks or workers, waiting for those threads costs far more than
+    the sum itself.
+    """
+    return float(np.einsum("i,i->", a, b))
+
+
+def norm(a: Array) -> float:
+    """Return ||a||."""
+    return math.sqrt(dot(a, a))
+
+
 def conjugate_gradients(
     products: Products, r: Array, floor: float, limit: int, precondition: Map | None = None
 ) -> Solved:
     """Solve A A^T y = r until the residual is at most ``floor`` or ``limit`` iterations have passed."""
-    y, best, best_size = np.zeros_like(r), np.zeros_like(r), float(np.linalg.norm(r))
+    y, best, best_size = np.zeros_like(r), np.zeros_like(r), norm(r)
     z = r if precondition is None else precondition(r)
-    p, rho = z.copy(), float(r @ z)
+    p, rho = z.copy(), dot(r, z)
     for iteration in range(limit):
         if best_size <= floor:
             return Solved(best, iteration, True)
         q = products.backward(p)
-        curvature = float(q @ q)
+        curvature = dot(q, q)
         # Along a vector of the null space of A^T there is nothing left to gain: r is not in range(A).
-        if rho <= 0.0 or curvature <= 1e-28 * float(p @ p):
+        if rho <= 0.0 or curvature <= 1e-28 * dot(p, p):
             return Solved(best, iteration, False)
         alpha = rho / curvature
         y = y + alpha * p
         r = r - alpha * products.forward(q)
-        size = float(np.linalg.norm(r))
+        size = norm(r)
         if size < best_size:
             best, best_size = y, size
         z = r if precondition is None else precondition(r)
-        rho, previous = float(r @ z), rho
+        rho, previous = dot(r, z), rho
         p = z + (rho / previous) * p
     return Solved(best, limit, best_size <= floor)

@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
+from scipy.sparse.csgraph import reverse_cuthill_mckee
 from scipy.sparse.linalg import splu
 
 from tether.constraints.base import Array
@@ -25,6 +26,23 @@ def product_fills_in(matrix: sp.csr_array) -> bool:
     in_column = np.bincount(matrix.indices, minlength=matrix.shape[1]).astype(float)
     entries = min(float(in_column @ in_column), float(matrix.shape[0]) ** 2)
     return entries > TOO_FULL * (matrix.nnz + matrix.shape[0])
+
+
+def work_of_factorising(matrix: sp.csr_array) -> float:
+    """Return an estimate from above of the multiplications that a factorisation takes.
+
+    It is that of A A^T with its rows in band order, columns of A that are nearly full left out.
+    """
+    in_column = np.bincount(matrix.indices, minlength=matrix.shape[1])
+    thin = sp.csr_array(matrix[:, in_column <= np.sqrt(matrix.shape[0])])
+    product = sp.csr_array(abs(thin) @ abs(thin).T)
+    order = reverse_cuthill_mckee(product, symmetric_mode=True)
+    place = np.empty(len(order), dtype=np.int64)
+    place[order] = np.arange(len(order))
+    row_of = np.repeat(np.arange(matrix.shape[0]), np.diff(product.indptr))
+    leftmost = place.copy()
+    np.minimum.at(leftmost, row_of, place[product.indices])
+    return float(np.sum((place - leftmost).astype(float) ** 2))
 
 
 def factorise_product(matrix: sp.csr_array, delta: float) -> Sweep | None:

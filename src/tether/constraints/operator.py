@@ -10,6 +10,8 @@ from tether.constraints.base import Array
 from tether.constraints.refined import RefinedRows, UnitRows
 from tether.constraints.sparse import INEXACT, iterative_rows
 
+# Up to this many rows, looking at each of them once costs no more than a projection.
+FEW_ROWS = 128
 SAMPLES = 16
 
 log = logging.getLogger("tether")
@@ -19,7 +21,8 @@ def operator_rows(operator: LinearOperator) -> RefinedRows:
     """Return the rows of a LinearOperator, scaled to about unit length."""
     shape = (int(operator.shape[0]), int(operator.shape[1]))
     _require_adjoint(operator, shape)
-    scale = 1.0 / _estimated_lengths(operator, shape)
+    lengths = _lengths if shape[0] <= FEW_ROWS else _estimated_lengths
+    scale = 1.0 / lengths(operator, shape)
     unit = UnitRows(shape, _real(operator.matvec), _real(operator.rmatvec), scale, gain=1.0)
     rows = iterative_rows(unit._replace(gain=_estimated_gain(unit)), "operator")
     if rows.roughness() > 1.0:
@@ -44,6 +47,12 @@ def _require_adjoint(operator: LinearOperator, shape: tuple[int, int]) -> None:
     size = np.linalg.norm(y) * np.linalg.norm(ax) + np.linalg.norm(aty) * np.linalg.norm(x)
     if abs(forward - backward) > 1e-8 * size:
         raise ValueError("A has an rmatvec that is not the transpose of its matvec.")
+
+
+def _lengths(operator: LinearOperator, shape: tuple[int, int]) -> Array:
+    lengths = np.array([np.linalg.norm(operator.rmatvec(unit)) for unit in np.eye(shape[0])])
+    lengths[lengths == 0.0] = 1.0
+    return lengths
 
 
 def _estimated_lengths(operator: LinearOperator, shape: tuple[int, int]) -> Array:

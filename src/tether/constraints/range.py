@@ -82,6 +82,10 @@ class Range(Constraint):
 
 
 def _columns(D: Any) -> Any:
-    """Return the validated transpose of D."""
-    table: Any = D if sp.issparse(D) else np.asarray(D)
-    return real_matrix(table if table.ndim == 1 else table.T, "D")
+    """Return the transpose of D, validated; its rows span the subspace."""
+    matrix = real_matrix(D, "D")
+    if matrix.shape[0] == 0:
+        raise ValueError(f"D has no rows, shape {matrix.shape}; it needs one for each variable.")
+    if len(np.shape(D)) == 1:  # read as one row, which is a column transposed
+        return matrix
+    return np.ascontiguousarray(matrix.T) if isinstance(matrix, np.ndarray) else sp.csr_array(matrix.T)

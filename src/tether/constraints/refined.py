@@ -11,7 +11,7 @@ import numpy as np
 from scipy.sparse.linalg import LinearOperator, lsmr
 
 from tether.constraints.base import Array
-from tether.constraints.conjugate import Products
+from tether.constraints.conjugate import Products, norm
 from tether.constraints.rows import Fit, Rows
 
 EPS = float(np.finfo(float).eps)
@@ -59,7 +59,7 @@ class RefinedRows(Rows):
     def tangent(self, v: Array) -> Array:
         """Return v less its part in the span of the rows; exactly 0 when nothing but rounding is left."""
         t = self._meet(v, None)[0]
-        if np.linalg.norm(t) <= 8 * EPS * self._unit.gain * np.linalg.norm(v):
+        if norm(t) <= 8 * EPS * self._unit.gain * norm(v):
             return np.zeros_like(t)
         return t
 
@@ -76,9 +76,7 @@ class RefinedRows(Rows):
         target = self.scale * b
         point = self._meet(np.zeros(self.shape[1]), target)[0]
         misfit = target - self._products.forward(point)
-        if np.linalg.norm(misfit) <= 1e-13 * (
-            np.linalg.norm(target) + self._unit.gain * np.linalg.norm(point)
-        ):
+        if norm(misfit) <= 1e-13 * (norm(target) + self._unit.gain * norm(point)):
             return Fit(point, misfit)
         # What is left is a contradiction between the rows, blurred by the solver; LSMR makes it sharp.
         operator = LinearOperator(self.shape, self._products.forward, self._products.backward, dtype=float)
@@ -89,8 +87,8 @@ class RefinedRows(Rows):
         """Return how far random directions are from tangent once projected; at most 1 is rounding."""
         worst = 0.0
         for v in np.random.default_rng(0).standard_normal((2, self.shape[1])):
-            rest = np.linalg.norm(self._products.forward(self._meet(v, None)[0]))
-            worst = max(worst, float(rest / (32 * EPS * self._unit.gain * np.linalg.norm(v))))
+            rest = norm(self._products.forward(self._meet(v, None)[0]))
+            worst = max(worst, rest / (32 * EPS * self._unit.gain * norm(v)))
         return worst
 
     def _meet(self, x: Array, target: Array | None) -> tuple[Array, Array]:
@@ -98,16 +96,16 @@ class RefinedRows(Rows):
         y = np.zeros(self.shape[0])
         x = np.array(x, dtype=float)
         r = self._missing(x, target)
-        size = float(np.linalg.norm(r))
-        wanted = 0.0 if target is None else float(np.linalg.norm(target))
-        floor = EPS * (self._unit.gain * float(np.linalg.norm(x)) + wanted)
+        size = norm(r)
+        wanted = 0.0 if target is None else norm(target)
+        floor = EPS * (self._unit.gain * norm(x) + wanted)
         for _ in range(REPEATS):
             if size <= floor:
                 break
             step = self._solve(r, floor)
             trial = x - self._products.backward(step)
             r = self._missing(trial, target)
-            before, size = size, float(np.linalg.norm(r))
+            before, size = size, norm(r)
             if not size < before:
                 break
             x, y = trial, y + step

@@ -15,14 +15,23 @@ import numpy as np
 import scipy.sparse as sp
 
 from tether.constraints.base import Array
-from tether.constraints.conjugate import conjugate_gradients
-from tether.constraints.factor import Sweep, factorise_augmented, factorise_product, product_fills_in
+from tether.constraints.conjugate import conjugate_gradients, norm
+from tether.constraints.factor import (
+    Sweep,
+    factorise_augmented,
+    factorise_product,
+    product_fills_in,
+    work_of_factorising,
+)
 from tether.constraints.refined import EPS, RefinedRows, Solver, UnitRows
 
 # Below this many rows a factorisation is always affordable.
 MANY_ROWS = 5_000
-# More iterations than this cost more than the triangular solves of a typical factorisation.
+# More iterations than this cost more than the triangular solves of a typical factorisation ...
 FEW_ITERATIONS = 60
+# ... but if the factorisation itself may take this many multiplications, more of them are welcome.
+MUCH_WORK = 2e10
+MORE_ITERATIONS = 300
 # Tried in turn, until random directions are projected to rounding accuracy.
 DELTAS = (1e-13, 1e-11, 1e-9)
 
@@ -33,15 +42,18 @@ log = logging.getLogger("tether")
 def sparse_rows(matrix: sp.csr_array) -> RefinedRows:
     """Return the rows of a sparse matrix with the solver that suits it."""
     unit = _unit_rows(matrix)
-    if matrix.shape[0] > MANY_ROWS and _converges_quickly(unit):
-        return RefinedRows(unit, iterative_solver(unit, 10 * FEW_ITERATIONS), "sparse, iterative")
-    candidates: list[RefinedRows] = []
+    if matrix.shape[0] > MANY_ROWS and _is_iterative(matrix, unit):
+        return iterative_rows(unit, "sparse, iterative")
+    best, least = None, np.inf
     for rows in _attempts(matrix, unit):
-        if rows.roughness() <= 1.0:
+        roughness = rows.roughness()
+        if roughness <= 1.0:
             return rows
-        candidates.append(rows)
+        if best is None or roughness < least:
+            best, least = rows, roughness
     log.warning(INEXACT)
-    return min(candidates, key=RefinedRows.roughness)
+    assert best is not None  # the last attempt needs no factorisation and is always made
+    return best
 
 
 def iterative_rows(unit: UnitRows, kind: str) -> RefinedRows:
@@ -97,11 +109,17 @@ def _row_lengths(matrix: sp.csr_array) -> Array:
     return lengths
 
 
-def _converges_quickly(unit: UnitRows) -> bool:
+def _is_iterative(matrix: sp.csr_array, unit: UnitRows) -> bool:
+    if _converges_within(FEW_ITERATIONS, unit):
+        return True
+    return work_of_factorising(matrix) > MUCH_WORK and _converges_within(MORE_ITERATIONS, unit)
+
+
+def _converges_within(limit: int, unit: UnitRows) -> bool:
     products = unit.products()
     for v in np.random.default_rng(0).standard_normal((2, unit.shape[1])):
         r = products.forward(v)
-        floor = max(1e-13 * float(np.linalg.norm(r)), EPS * unit.gain * float(np.linalg.norm(v)))
-        if not conjugate_gradients(products, r, floor, FEW_ITERATIONS).converged:
+        floor = max(1e-13 * norm(r), EPS * unit.gain * norm(v))
+        if not conjugate_gradients(products, r, floor, limit).converged:
             return False
     return True

@@ -1,5 +1,6 @@
 """One machine, one worker: a projection is linear algebra."""
 
+import time
 from typing import final
 
 import numpy as np
@@ -17,7 +18,9 @@ class Serial(Engine):
     def facts(self, problem: Problem) -> Facts:
         """Return the objective's own constants."""
         objective = problem.objective
-        return Facts(objective.n_samples, objective.dim, objective.smoothness, problem.seed)
+        return Facts(
+            objective.n_samples, objective.dim, objective.smoothness, objective.natural_batch, problem.seed
+        )
 
     def project(self, problem: Problem, x: Array) -> Array:
         """Project x onto the constraint."""
@@ -25,10 +28,16 @@ class Serial(Engine):
 
     def exchange(self, problem: Problem, request: Request, memory: Memory) -> tuple[Reply, Memory]:
         """Work, project, settle."""
+        began = time.perf_counter()
         local, memory = worker.work(Desk(problem.objective, problem.seed), request, memory)
+        worked = time.perf_counter()
+        reply: Reply
         if isinstance(request, Gradient):
-            return _measured(problem, request, local), memory
-        return _arrived(problem, request, local, memory)
+            reply = _measured(problem, request, local)
+        else:
+            reply, memory = _arrived(problem, request, local, memory)
+        spent = {"seconds": worked - began, "projection_seconds": time.perf_counter() - worked}
+        return reply._replace(work=reply.work._replace(**spent)), memory
 
 
 def _measured(problem: Problem, request: Gradient, local: Local) -> Measured:
@@ -40,9 +49,17 @@ def _measured(problem: Problem, request: Gradient, local: Local) -> Measured:
         normal = np.zeros_like(full) if local.dual is None else local.dual
         tangent, misfit, work = None, full - normal, Work(gradients=local.gradients)
     else:
-        tangent = misfit = problem.constraint.tangent(local.direction)
+        tangent = misfit = _tangent(problem, local.direction)
         normal, work = full - tangent, Work(gradients=local.gradients, rounds=1, projections=1)
     return Measured(request.point, evaluation.value, float(misfit @ misfit), scale, tangent, normal, work)
+
+
+def _tangent(problem: Problem, direction: Array) -> Array:
+    """Project a direction, twice where little is left of it: else rounding would lead off the constraint."""
+    tangent = problem.constraint.tangent(direction)
+    if np.linalg.norm(tangent) > 0.1 * np.linalg.norm(direction):
+        return tangent
+    return problem.constraint.tangent(tangent)
 
 
 def _arrived(problem: Problem, request: Descend, local: Local, memory: Memory) -> tuple[Arrived, Memory]:

@@ -85,12 +85,12 @@ def _walk(desk: Desk, request: Descend, memory: Memory) -> tuple[Local, Memory]:
     if request.from_anchor:
         walk = _first_step_at_anchor(walk)
     walked = desk.objective.descend(walk)
-    points: tuple[Array, ...] = (walked.end,)
+    points: tuple[Array, ...] = (_without_momentum(request, walked.end),)
     if walked.averaging is not None and request.average is not None:
         total, weight = walked.averaging.total, walked.averaging.weight
         memory = memory._replace(total=total, weight=weight)
         if request.average.collect:
-            points = (walked.end, total / weight)
+            points = (*points, total / weight)
     return Local(points, None, None, h, request.steps, spent + walked.gradients), memory
 
 
@@ -128,14 +128,13 @@ def _plan(desk: Desk, request: Descend, memory: Memory, h: Array | None) -> Walk
             replacement=request.replacement,
         )
     return Walk(
-        start=request.start,
+        start=_with_momentum(request),
         steps=request.steps,
         step_size=request.step_size,
         batches=drawn,
         shift=shift,
         anchor=request.anchor,
         slopes=slopes,
-        momentum=request.momentum,
         ridge=0.0 if request.pull is None else request.pull.strength,
         decay=request.decay,
         clock=request.clock,
@@ -151,17 +150,28 @@ def _sum_so_far(average: Average | None, memory: Memory, start: Array) -> Averag
     return Averaging(memory.total, memory.weight, average.convexity, average.after)
 
 
+def _with_momentum(request: Descend) -> Array:
+    """Return x = anchor + theta (u - anchor): it steps by eta g when u steps by (eta/theta) g."""
+    if request.momentum == 1.0 or request.anchor is None:
+        return request.start
+    return request.anchor + request.momentum * (request.start - request.anchor)
+
+
+def _without_momentum(request: Descend, x: Array) -> Array:
+    """Return the u that belongs to x."""
+    if request.momentum == 1.0 or request.anchor is None:
+        return x
+    return request.anchor + (x - request.anchor) / request.momentum
+
+
 def _first_step_at_anchor(walk: Walk) -> Walk:
-    """Take the step in which x is still the anchor, where the stochastic part of the gradient vanishes."""
+    """Take the step whose gradient is the anchor's, where the stochastic part vanishes."""
     assert walk.anchor is not None and walk.shift is not None
-    gradient = walk.shift + walk.ridge * walk.anchor
-    u = walk.start - (walk.step_size / walk.momentum) * gradient
+    x = walk.start - walk.step_size * (walk.shift + walk.ridge * walk.anchor)
     averaging = walk.averaging
     if averaging is not None:
-        x = walk.anchor + walk.momentum * (u - walk.anchor) if averaging.after else walk.anchor
-        fade = 1.0 - averaging.convexity * walk.step_size
-        averaging = averaging._replace(total=fade * averaging.total + x, weight=fade * averaging.weight + 1.0)
+        averaging = averaging.add(x if averaging.after else walk.anchor, walk.step_size)
     rest = None if walk.batches is None else walk.batches[1:]
     return walk._replace(
-        start=u, steps=walk.steps - 1, batches=rest, clock=walk.clock + 1, averaging=averaging
+        start=x, steps=walk.steps - 1, batches=rest, clock=walk.clock + 1, averaging=averaging
     )

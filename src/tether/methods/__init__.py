@@ -5,7 +5,7 @@ from typing import Any
 
 from tether.conversation import Facts
 from tether.methods.anderson import Anderson
-from tether.methods.auto import choose
+from tether.methods.auto import Auto
 from tether.methods.base import Method, StageWise
 from tether.methods.delayed_asvrg import DelayedASVRG
 from tether.methods.delayed_sgd import DelayedSGD
@@ -20,6 +20,7 @@ __all__ = [
     "LBFGS",
     "NAMES",
     "Anderson",
+    "Auto",
     "DelayedASVRG",
     "DelayedSGD",
     "DelayedSVRG",
@@ -33,8 +34,9 @@ __all__ = [
     "check_method",
 ]
 
-#: Short names, as `tether.solve` takes them besides "auto".
+#: Short names, as `tether.solve` takes them.
 NAMES: dict[str, Callable[[], Method[Any]]] = {
+    "auto": Auto,
     "skip": lambda: Anderson(ProxSkipSVRG()),
     "p-sgd": lambda: DelayedSGD(interval=1),
     "dp-sgd": DelayedSGD,
@@ -53,14 +55,11 @@ def as_method(method: str | Method[Any], facts: Facts) -> Method[Any]:
     """Return a method, or what a short name stands for, with its open settings filled."""
     if isinstance(method, Method):
         return method.prepare(facts)
-    if method == "auto":
-        return choose(facts).prepare(facts)
     return NAMES[method]().prepare(facts)
 
 
 def check_method(method: str | Method[Any]) -> None:
     """Refuse what is neither a method nor a short name."""
-    known = isinstance(method, Method) or (isinstance(method, str) and method in ("auto", *NAMES))
-    if not known:
-        names = ", ".join(["auto", *NAMES])
+    if not (isinstance(method, Method) or (isinstance(method, str) and method in NAMES)):
+        names = ", ".join(NAMES)
         raise ValueError(f"method must be one of {names}, or an object from tether.methods; got {method!r}.")

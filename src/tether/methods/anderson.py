@@ -159,7 +159,7 @@ class Anderson(Method[AndersonState]):
 
 
 def _padded(state: AndersonState) -> Array:
-    """Return the weights of the good start, now that the workers remember one more dual, or a new last one."""
+    """Return the weights of the good start, now that workers remember one more dual, or a new last one."""
     return state.good_weights if state.again else np.append(state.good_weights, 0.0)
 
 

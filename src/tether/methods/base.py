@@ -52,6 +52,10 @@ class Method(ABC, Generic[S]):
         """Return the request that certifies the current estimate."""
         return Gradient(self.estimate(state))
 
+    def describe(self, state: S) -> str:
+        """Say in a few words what was chosen on the way, if anything was."""
+        return ""
+
     def exhausted(self, state: S) -> bool:
         """Say whether floating-point arithmetic allows no further progress."""
         return False

@@ -6,7 +6,7 @@ of the line search is one request; the first is nearly always taken, which makes
 
 import math
 from dataclasses import dataclass, replace
-from typing import NamedTuple, Self, final
+from typing import ClassVar, NamedTuple, Self, final
 
 import numpy as np
 
@@ -16,6 +16,7 @@ from tether.methods.parameters import check_settings
 
 DECREASE = 1e-4  # sufficient decrease (Armijo)
 CURVATURE = 0.9  # weak Wolfe
+ROUNDING = 1e-14  # of ||grad F||: a shorter P grad F is mostly rounding, which would lead off the constraint
 
 
 class LBFGSState(NamedTuple):
@@ -54,6 +55,8 @@ class LBFGS(Method[LBFGSState]):
     20
     """
 
+    recovers: ClassVar[bool] = True  # by its line search
+
     memory: int = 10
     smoothness: float | None = None
 
@@ -76,6 +79,8 @@ class LBFGS(Method[LBFGSState]):
     def tell(self, state: LBFGSState, reply: Reply) -> LBFGSState:
         """Accept the trial and turn, or try another length."""
         assert isinstance(reply, Measured) and reply.gradient is not None
+        if state.stuck:
+            return state
         if state.gradient is None:
             return self._turn(state._replace(value=reply.value), reply)
         before = float(state.gradient @ state.direction)
@@ -90,7 +95,7 @@ class LBFGS(Method[LBFGSState]):
     def _learn(self, state: LBFGSState, reply: Measured) -> LBFGSState:
         """Keep the curvature pair of an accepted step, if it has curvature."""
         assert reply.gradient is not None and state.gradient is not None
-        s, y = reply.point - state.x, reply.gradient - state.gradient
+        s, y = state.length * state.direction, reply.gradient - state.gradient
         if float(s @ y) <= 1e-14 * float(y @ y):
             return state._replace(stage=state.stage + 1)
         keep = self.memory
@@ -108,12 +113,12 @@ class LBFGS(Method[LBFGSState]):
             none = np.empty((0, len(direction)))
             state = state._replace(steps=none, changes=none)
             direction = -reply.gradient / self.smoothness
-        still = not direction.any()
+        still = float(np.linalg.norm(reply.gradient)) <= ROUNDING * reply.scale
         return state._replace(
             x=reply.point,
             value=reply.value,
             gradient=reply.gradient,
-            direction=direction,
+            direction=np.zeros_like(direction) if still else direction,
             length=1.0,
             low=0.0,
             high=math.inf,
@@ -126,7 +131,7 @@ class LBFGS(Method[LBFGSState]):
         return state.x
 
     def exhausted(self, state: LBFGSState) -> bool:
-        """Say whether the line search found no lower point although the gradient is not zero."""
+        """Say whether the gradient is down to rounding, or the line search found no lower point."""
         return state.stuck
 
 

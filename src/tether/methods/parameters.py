@@ -7,7 +7,6 @@ A batch gradient is about L(b)-smooth, and a variance-reduced walk of one pass b
 import math
 from collections.abc import Callable
 from dataclasses import MISSING, fields
-from numbers import Integral, Real
 from typing import Any, Literal
 
 import numpy as np
@@ -34,11 +33,12 @@ def check_settings(method: Any) -> None:
 
 
 def _is_whole(value: Any, least: int = 1) -> bool:
-    return isinstance(value, Integral) and not isinstance(value, bool) and value >= least
+    return isinstance(value, int | np.integer) and not isinstance(value, bool) and int(value) >= least
 
 
-def _is_number(value: Any, least: float = 0.0) -> bool:
-    return isinstance(value, Real) and not isinstance(value, bool) and least <= value < math.inf
+def _is_number(value: Any) -> bool:
+    real = isinstance(value, int | float | np.integer | np.floating) and not isinstance(value, bool)
+    return real and 0 <= float(value) < math.inf
 
 
 _WHOLE = (_is_whole, "a whole number of at least 1")
@@ -51,16 +51,17 @@ _RULES: dict[str, tuple[Callable[[Any], bool], str]] = {
     **dict.fromkeys(("convexity", "decay", "damping", "floor"), _NONNEGATIVE),
     **dict.fromkeys(("random", "replacement"), _SWITCH),
     "seed": (lambda value: _is_whole(value, 0), "a whole number of at least 0"),
-    "momentum": (lambda value: _is_number(value) and 0 < value <= 1, "a number in (0, 1] (1 switches it off)"),
+    "momentum": (
+        lambda value: _is_number(value) and 0 < value <= 1,
+        "a number in (0, 1] (1 switches it off)",
+    ),
     "parameters": (lambda value: value in ("practical", "theory"), '"practical" or "theory"'),
 }
 
 
 def batch_or_default(batch_size: int | None, facts: Facts) -> int:
-    """Return b: at least a hundred steps a pass, at most 128 samples a step."""
-    if batch_size is None:
-        return max(1, min(128, facts.n_samples // 100))
-    return min(batch_size, facts.n_samples)
+    """Return b, by default the batch size at which the objective's steps are efficient."""
+    return min(facts.natural_batch if batch_size is None else batch_size, facts.n_samples)
 
 
 def steps_per_pass(batch_size: int, facts: Facts) -> int:

@@ -1,7 +1,8 @@
 """Adaptive regularisation: a general convex problem as a chain of strongly convex ones.
 
 Minimise F(x) + (s/2)||x - x_0||^2 with any method and halve s whenever the certificate has fallen to a
-quarter, until s is of the order of the accuracy wanted (Allen-Zhu & Hazan 2016; Corollary 5.3 of Li & Zhang).
+quarter (or after each stage, where a method asks for no projected gradient), until s is of the order of the
+accuracy wanted (Allen-Zhu & Hazan 2016; Corollary 5.3 of Li & Zhang).
 """
 
 import math
@@ -82,8 +83,9 @@ class Regularised(Method[RegularisedState]):
         staged = inner.stage > state.inner.stage
         state = state._replace(inner=inner, stage=state.stage + staged)
         if isinstance(reply, Arrived):
-            blind = staged and not isinstance(method.ask(inner), Gradient)
-            return self._weaken(state) if blind else state
+            return self._weaken(state) if staged and _is_blind(method.ask(inner)) else state
+        if reply.gradient is None:
+            return state
         if math.isinf(state.target):
             return state._replace(target=reply.certificate / 4)
         return self._weaken(state) if reply.certificate <= state.target else state
@@ -126,6 +128,11 @@ def _prepared(method: Method[Any], facts: Facts, strength: float) -> Method[Any]
         convexity=constants.convexity + strength,
     )
     return method.prepare(facts._replace(smoothness=stronger))
+
+
+def _is_blind(request: Request) -> bool:
+    """Say whether no projected gradient is about to tell how far the stage has come."""
+    return not isinstance(request, Gradient) or not request.tangent
 
 
 def _regularise(reply: Measured, state: RegularisedState) -> Measured:

@@ -73,6 +73,11 @@ class Objective(ABC):
     def smoothness(self) -> Smoothness:
         """The constants L_max, L_F and mu; computed once."""
 
+    @property
+    def natural_batch(self) -> int:
+        """The batch size at which steps are efficient: a hundred steps a pass, at most 128 samples each."""
+        return max(1, min(128, self.n_samples // 100))
+
     def cost_of_step(self, walk: Walk) -> int:
         """Return the component gradients that a sample of a step costs: 2 if the anchor's are recomputed."""
         return 1 if walk.anchor is None or walk.slopes is not None else 2

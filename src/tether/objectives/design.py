@@ -15,6 +15,9 @@ from scipy import sparse
 
 from tether.objectives.walk import Array, Indices
 
+#: Stored numbers from which a model is worth compiling for.
+COMPILE_FROM = 500_000
+
 
 class Rows(ABC):
     """Some rows of data: the two products that a batch gradient is made of."""
@@ -33,6 +36,11 @@ class Design(Rows):
 
     n_samples: int
     width: int
+
+    @property
+    @abstractmethod
+    def n_entries(self) -> int:
+        """How many numbers are stored."""
 
     @abstractmethod
     def take(self, batch: Indices) -> Rows:
@@ -53,6 +61,11 @@ class DenseDesign(Design):
     def __init__(self, matrix: NDArray[Any]) -> None:
         self.matrix = matrix
         self.n_samples, self.width = matrix.shape
+
+    @property
+    def n_entries(self) -> int:
+        """How many numbers are stored."""
+        return int(self.matrix.size)
 
     def predict(self, x: Array) -> Array:
         """Return X x."""
@@ -90,6 +103,11 @@ class SparseDesign(Design):
         self.matrix = matrix
         self.one_output = one_output
         self.n_samples, self.width = matrix.shape
+
+    @property
+    def n_entries(self) -> int:
+        """How many numbers are stored."""
+        return int(self.matrix.nnz)
 
     def predict(self, x: Array) -> Array:
         """Return X x."""
@@ -159,6 +177,11 @@ class WithOnes(Design):
         self.n_samples = design.n_samples
         self.width = design.width + 1
         self._rows = _RowsWithOnes(design)
+
+    @property
+    def n_entries(self) -> int:
+        """How many numbers are stored."""
+        return self.design.n_entries
 
     def predict(self, x: Array) -> Array:
         """Return X x + the intercept."""

@@ -5,17 +5,20 @@ with them a variance-reduced step costs what a plain stochastic step costs.
 """
 
 from functools import cached_property
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, final
 
 import numpy as np
 from numpy.typing import NDArray
 
 from tether.objectives.base import Evaluation, Objective, Smoothness
-from tether.objectives.design import Rows, as_design
+from tether.objectives.design import COMPILE_FROM, Rows, as_design
 from tether.objectives.inputs import matrix, nonnegative, vector
 from tether.objectives.losses import Labels, Loss, Squared, as_loss
 from tether.objectives.spectrum import gram_is_affordable, largest_eigenvalue, smallest_gram_eigenvalue
-from tether.objectives.walk import Array, Indices
+from tether.objectives.walk import Array, Indices, Walk, Walked, walk_in_numpy
+
+if TYPE_CHECKING:
+    from tether.objectives.compiled import Compiled
 
 _GRAM_WIDTH = 500  # columns up to which the smallest eigenvalue of the Gram matrix is computed
 _CURVATURE_MARGIN = 4.0  # on curvatures that are estimated at a point
@@ -28,6 +31,7 @@ class Coefficients(NamedTuple):
     intercept: float | Array | None  # a number, (K,), or None without an intercept
 
 
+@final
 class GLM(Objective):
     r"""A generalised linear model with ridge penalty.
 
@@ -100,11 +104,21 @@ class GLM(Objective):
 
     def evaluate(self, x: Array) -> Evaluation:
         """Return F(x), its gradient and the slopes of all samples, in one pass."""
+        return self.evaluate_in_numpy(x) if self._compiled is None else self._compiled.evaluate(x)
+
+    def evaluate_in_numpy(self, x: Array) -> Evaluation:
+        """Return what `evaluate` returns, without compiled code."""
         z = self.design.predict(self._shaped(x))
         slopes = self.loss.slopes(z, self.y)
         weighted = slopes if self.weights is None else slopes * _column(self.weights, slopes)
         gradient = self.design.combine(weighted).ravel() / self.n_samples + self.l2 * x
         return Evaluation(self._value(z, x), gradient, slopes)
+
+    def descend(self, walk: Walk) -> Walked:
+        """Walk E steps off the constraint, in compiled code where the data is large enough."""
+        if self._compiled is None or not self._compiled.serves(walk):
+            return walk_in_numpy(self, walk)
+        return self._compiled.descend(walk)
 
     def value(self, x: Array) -> float:
         """Return F(x) without its gradient."""
@@ -114,6 +128,8 @@ class GLM(Objective):
         self, x: Array, batch: Indices | None, anchor: Array | None = None, slopes: Array | None = None
     ) -> Array:
         """Return grad f_B(x), less grad f_B(anchor) when an anchor is given; one product if it has slopes."""
+        if batch is None and anchor is None:
+            return self.evaluate(x).gradient
         rows: Rows = self.design if batch is None else self.design.take(batch)
         y, weights = _of(self.y, batch), _of(self.weights, batch)
         change = self.loss.slopes(rows.predict(self._shaped(x)), y)
@@ -151,6 +167,24 @@ class GLM(Objective):
             return Coefficients(shaped, None)
         last = shaped[-1]
         return Coefficients(shaped[:-1], float(last) if self.n_outputs == 1 else last)
+
+    @cached_property
+    def natural_batch(self) -> int:
+        """One sample where steps are compiled, several where interpreting a step or BLAS asks for more."""
+        if self._compiled is None:
+            return super().natural_batch
+        return self._compiled.natural_batch
+
+    @cached_property
+    def _compiled(self) -> "Compiled | None":
+        """The kernels for this data; None while it is too small to be worth compiling for."""
+        if self.design.n_entries < COMPILE_FROM:
+            return None
+        from tether.objectives.compiled import Model, compile_model  # numba takes its time to import
+
+        loss, weights = self.loss, self.weights
+        model = Model(loss.code, loss.parameter, self.y, weights, self.n_outputs, self.l2)
+        return compile_model(self.design, model)
 
     def _shaped(self, x: Array) -> Array:
         return x if self.n_outputs == 1 else x.reshape(self.design.width, self.n_outputs)

@@ -6,7 +6,7 @@ behind one interface; a quadratic's gradient is affine, so the difference of two
 
 from abc import ABC, abstractmethod
 from functools import cached_property
-from typing import Any
+from typing import TYPE_CHECKING, Any, final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,7 +14,7 @@ from scipy import sparse
 from scipy.linalg import eigvalsh
 
 from tether.objectives.base import Evaluation, Objective, Smoothness
-from tether.objectives.design import as_design
+from tether.objectives.design import COMPILE_FROM, as_design
 from tether.objectives.inputs import matrix as checked_matrix
 from tether.objectives.inputs import numbers, vector
 from tether.objectives.spectrum import (
@@ -24,12 +24,16 @@ from tether.objectives.spectrum import (
     smallest_gram_eigenvalue,
     smallest_sparse_eigenvalue,
 )
-from tether.objectives.walk import Array, Indices, Walk
+from tether.objectives.walk import Array, Indices, Walk, Walked, walk_in_numpy
+
+if TYPE_CHECKING:
+    from tether.objectives.compiled import Compiled
 
 _DENSE_LIMIT = 1000  # size up to which all eigenvalues are computed
 _ROUNDING = 1e-10  # how unsymmetric or negative a matrix may be by rounding, relative to its size
 
 
+@final
 class Quadratic(Objective):
     r"""A convex quadratic, by the factors of its matrix or by the matrix itself.
 
@@ -81,6 +85,13 @@ class Quadratic(Objective):
 
     def evaluate(self, x: Array) -> Evaluation:
         """Return F(x), its gradient and, of factors, the slopes 2 c_i^T x."""
+        if self._compiled is not None:
+            value, gradient, slopes = self._compiled.evaluate(x)
+            return Evaluation(value + self.constant, gradient, slopes)
+        return self.evaluate_in_numpy(x)
+
+    def evaluate_in_numpy(self, x: Array) -> Evaluation:
+        """Return what `evaluate` returns, without compiled code."""
         square, gradient, slopes = self.form.evaluate(x)
         return Evaluation(square + float(self.linear @ x) + self.constant, gradient + self.linear, slopes)
 
@@ -95,6 +106,27 @@ class Quadratic(Objective):
     def cost_of_step(self, walk: Walk) -> int:
         """Return 1: the difference of two gradients is one product."""
         return 1
+
+    def descend(self, walk: Walk) -> Walked:
+        """Walk E steps off the constraint, in compiled code where there are many factors."""
+        if self._compiled is None or not self._compiled.serves(walk):
+            return walk_in_numpy(self, walk)
+        return self._compiled.descend(walk)
+
+    @cached_property
+    def natural_batch(self) -> int:
+        """One factor where steps are compiled, else as many as pay for interpreting a step."""
+        return super().natural_batch if self._compiled is None else self._compiled.natural_batch
+
+    @cached_property
+    def _compiled(self) -> "Compiled | None":
+        """The kernels for many factors; None while they are too few, or for a matrix."""
+        if not isinstance(self.form, _FactorForm) or self.form.design.n_entries < COMPILE_FROM:
+            return None
+        from tether.objectives.compiled import FACTOR, Model, compile_model  # numba takes its time to import
+
+        model = Model(FACTOR, 0.0, np.zeros(self.n_samples), None, 1, 0.0, self.linear)
+        return compile_model(self.form.design, model)
 
     @cached_property
     def smoothness(self) -> Smoothness:

@@ -2,11 +2,10 @@
 
 One update serves every method of the library:
 
-    u <- u - (eta_t / theta) ( grad f_B(x) - grad f_B(anchor) + shift + ridge x )
-    x <- anchor + theta (u - anchor)
+    x <- x - eta_t ( grad f_B(x) - grad f_B(anchor) + shift + ridge x )
 
-SGD has no anchor, SVRG has theta = 1, ProxSkip puts its dual variable into the shift.
-Compiled kernels are tested against this loop.
+SGD has no anchor, ProxSkip puts its dual variable into the shift, and momentum only moves the first and the
+last point of a walk. Compiled kernels are tested against this loop.
 """
 
 from typing import TYPE_CHECKING, NamedTuple
@@ -29,18 +28,22 @@ class Averaging(NamedTuple):
     convexity: float  # mu
     after: bool  # count the iterate after each step (x_1..x_m) rather than before it (x_0..x_{m-1})
 
+    def add(self, x: Array, step_size: float) -> "Averaging":
+        """Return the sum with one more iterate."""
+        fade = 1.0 - self.convexity * step_size
+        return self._replace(total=fade * self.total + x, weight=fade * self.weight + 1.0)
+
 
 class Walk(NamedTuple):
     """What a walker has to know before it leaves the constraint."""
 
-    start: Array  # u_0
+    start: Array  # x_0
     steps: int  # E
     step_size: float  # eta
     batches: Indices | None  # one row of sample numbers a step; None: all samples at every step
     shift: Array | None = None
     anchor: Array | None = None
     slopes: Array | None = None  # what the objective kept of its full pass at the anchor
-    momentum: float = 1.0  # theta
     ridge: float = 0.0
     decay: float = 0.0  # eta_t = eta / (1 + decay (clock + t))
     clock: int = 0  # steps taken before this walk
@@ -57,33 +60,21 @@ class Walked(NamedTuple):
 
 def walk_in_numpy(objective: "Objective", walk: Walk) -> Walked:
     """Take the steps of a walk one by one with the objective's batch gradients."""
-    u = walk.start.copy()
+    x = walk.start.copy()
     average = walk.averaging
-    gradients = 0
     for t in range(walk.steps):
-        x = _position(walk, u)
         batch = None if walk.batches is None else walk.batches[t]
         g = objective.batch_gradient(x, batch, walk.anchor, walk.slopes)
-        gradients += (objective.n_samples if batch is None else len(batch)) * objective.cost_of_step(walk)
         if walk.shift is not None:
-            g = g + walk.shift
+            g += walk.shift
         if walk.ridge:
-            g = g + walk.ridge * x
+            g += walk.ridge * x
         eta = walk.step_size / (1.0 + walk.decay * (walk.clock + t))
         if average is not None and not average.after:
-            average = _add(average, x, eta)
-        u -= (eta / walk.momentum) * g
+            average = average.add(x, eta)
+        g *= eta
+        x -= g
         if average is not None and average.after:
-            average = _add(average, _position(walk, u), eta)
-    return Walked(u, average, gradients)
-
-
-def _position(walk: Walk, u: Array) -> Array:
-    if walk.momentum == 1.0 or walk.anchor is None:
-        return u
-    return walk.anchor + walk.momentum * (u - walk.anchor)
-
-
-def _add(average: Averaging, x: Array, eta: float) -> Averaging:
-    fade = 1.0 - average.convexity * eta
-    return average._replace(total=fade * average.total + x, weight=fade * average.weight + 1.0)
+            average = average.add(x, eta)
+    samples = objective.n_samples if walk.batches is None else walk.batches.shape[1]
+    return Walked(x, average, walk.steps * samples * objective.cost_of_step(walk))

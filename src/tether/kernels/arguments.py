@@ -1,0 +1,48 @@
+"""The groups of arguments that kernels share."""
+
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+NONE = np.empty(0)  # an array that is not there
+
+
+class Samples(NamedTuple):
+    """Labels and losses: what a prediction is compared with."""
+
+    code: int
+    parameter: float
+    y: NDArray[Any]
+    weights: NDArray[Any]  # empty: all ones
+    ones: bool  # a constant 1 stands behind every row
+
+
+class CSR(NamedTuple):
+    """Sparse rows."""
+
+    data: NDArray[Any]
+    indices: NDArray[Any]
+    indptr: NDArray[Any]
+
+
+class Steps(NamedTuple):
+    """A walk: x <- x - eta_t (change of the batch gradient + ridge x + drift)."""
+
+    order: NDArray[np.int64]  # sample numbers, batch after batch
+    batch: int
+    step_size: float
+    decay: float
+    clock: int
+    ridge: float
+    drift: NDArray[np.float64]  # the constant part of every step; empty: zero
+    slopes: NDArray[np.float64]  # at the anchor, one row a sample; empty: no anchor
+
+
+class Mean(NamedTuple):
+    """The running weighted sum of iterates."""
+
+    convexity: float
+    weight: float
+    after: bool
+    on: bool

@@ -1,0 +1,56 @@
+"""Value and slope of one prediction, by the integer code of its loss."""
+
+import math
+
+from numba import njit
+
+FAST = {"reassoc", "contract", "arcp", "nsz"}  # keeps NaN and infinity, which tell of divergence
+
+LOGISTIC, SQUARED, MULTINOMIAL, HUBER, POISSON = range(5)
+FACTOR = 5  # z^2, the sample of a finite-sum quadratic
+
+
+@njit(cache=True, fastmath=FAST, nogil=True)
+def slope_of(code, parameter, z, y):
+    """Return the derivative of the loss in z."""
+    if code == LOGISTIC:
+        return -y / (1.0 + math.exp(y * z))
+    if code == SQUARED:
+        return z - y
+    if code == HUBER:
+        return min(max(z - y, -parameter), parameter)
+    if code == POISSON:
+        return math.exp(z) - y
+    return 2.0 * z
+
+
+@njit(cache=True, fastmath=FAST, nogil=True)
+def value_of(code, parameter, z, y):
+    """Return the loss."""
+    if code == LOGISTIC:
+        m = y * z
+        return math.log1p(math.exp(-abs(m))) + max(-m, 0.0)
+    if code == SQUARED:
+        return 0.5 * (z - y) * (z - y)
+    if code == HUBER:
+        r = abs(z - y)
+        return 0.5 * r * r if r <= parameter else parameter * (r - 0.5 * parameter)
+    if code == POISSON:
+        return math.exp(z) - y * z
+    return z * z
+
+
+@njit(cache=True, fastmath=FAST, nogil=True)
+def softmax_slopes(z, y):
+    """Turn K predictions into the slopes of the multinomial loss, in place, and return its value."""
+    top = z[0]
+    for k in range(1, len(z)):
+        top = max(top, z[k])
+    chosen, total = z[y] - top, 0.0
+    for k in range(len(z)):
+        z[k] = math.exp(z[k] - top)
+        total += z[k]
+    for k in range(len(z)):
+        z[k] /= total
+    z[y] -= 1.0
+    return math.log(total) - chosen

@@ -1,0 +1,267 @@
+"""Linear models in compiled code: which kernel serves which data.
+
+Sparse rows go through kernels whose steps cost the row's non-zeros. Dense rows in small batches go through
+a fused loop, in large batches through BLAS. Full passes use all cores. Everything has a twin in plain NumPy.
+"""
+
+from abc import ABC, abstractmethod
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+
+from tether.kernels import dense, sparse_outputs, threads
+from tether.kernels import sparse as sparse_one
+from tether.kernels.arguments import CSR, NONE, Mean, Samples, Steps
+from tether.kernels.losses import FACTOR
+from tether.objectives.base import Evaluation
+from tether.objectives.design import DenseDesign, Design, SparseDesign, WithOnes
+from tether.objectives.walk import Array, Averaging, Walk, Walked
+
+__all__ = ["FACTOR", "Compiled", "Model", "compile_model"]
+
+BLAS_BATCH = 16  # samples from which two matrix products beat the fused loop
+BLOCK = 512  # rows of a dense full pass that stay in the cache between its two products
+
+
+class Model(NamedTuple):
+    """A linear model: F(x) = (1/N) sum_i w_i loss(<a_i, x>, y_i) + ridge/2 ||x||^2 + <linear, x>."""
+
+    code: int
+    parameter: float
+    y: NDArray[Any]
+    weights: Array | None
+    n_outputs: int
+    ridge: float
+    linear: Array | None = None
+
+
+def compile_model(design: Design, model: Model) -> "Compiled":
+    """Return the kernels for a model of this data."""
+    ones = isinstance(design, WithOnes)
+    inner = design.design if isinstance(design, WithOnes) else design
+    if isinstance(inner, SparseDesign):
+        return CompiledSparse(model, ones, inner.matrix)
+    assert isinstance(inner, DenseDesign)
+    return CompiledDense(model, ones, inner.matrix)
+
+
+class Compiled(ABC):
+    """The two jobs of an objective, compiled: full passes and walks."""
+
+    def __init__(self, model: Model, ones: bool, shape: tuple[int, int]) -> None:
+        weights = NONE if model.weights is None else model.weights
+        self.model = model
+        self.samples = Samples(model.code, model.parameter, model.y, weights, ones)
+        self.n_samples = shape[0]
+        self.dim = (shape[1] + ones) * model.n_outputs
+
+    @abstractmethod
+    def pass_over(self, x: Array) -> tuple[float, Array, Array]:
+        """Return the sum of losses, the slopes and the sum of gradients."""
+
+    @abstractmethod
+    def take_steps(self, steps: Steps, mean: Mean, x: Array, total: Array) -> float:
+        """Walk from x, in place, and return the weight of the running sum."""
+
+    @property
+    @abstractmethod
+    def natural_batch(self) -> int:
+        """The batch size at which steps are efficient."""
+
+    def evaluate(self, x: Array) -> Evaluation:
+        """Return F(x), its gradient and the slopes of all samples, in one pass."""
+        model = self.model
+        value, slopes, gradient = self.pass_over(np.ascontiguousarray(x))
+        value /= self.n_samples
+        gradient /= self.n_samples
+        if model.ridge:
+            value += 0.5 * model.ridge * float(x @ x)
+            gradient += model.ridge * x
+        if model.linear is not None:
+            value += float(model.linear @ x)
+            gradient += model.linear
+        return Evaluation(value, gradient, slopes[:, 0] if model.n_outputs == 1 else slopes)
+
+    def serves(self, walk: Walk) -> bool:
+        """Say whether a walk is made of batches, with the slopes at its anchor kept."""
+        return walk.batches is not None and (walk.anchor is None or walk.slopes is not None)
+
+    def descend(self, walk: Walk) -> Walked:
+        """Take the steps of a walk."""
+        assert walk.batches is not None
+        x, average = walk.start.copy(), walk.averaging
+        total = NONE if average is None else average.total.copy()
+        steps = self._steps(walk)
+        weight = self.take_steps(steps, _mean(average), x, total)
+        summed = None if average is None else average._replace(total=total, weight=weight)
+        return Walked(x, summed, len(steps.order))
+
+    def _steps(self, walk: Walk) -> Steps:
+        assert walk.batches is not None
+        slopes = np.empty((0, self.model.n_outputs))
+        if walk.slopes is not None:
+            slopes = walk.slopes.reshape(self.n_samples, self.model.n_outputs)
+        return Steps(
+            np.ascontiguousarray(walk.batches).ravel(),
+            walk.batches.shape[1],
+            walk.step_size,
+            walk.decay,
+            walk.clock,
+            self.model.ridge + walk.ridge,
+            self._drift(walk),
+            slopes,
+        )
+
+    def _drift(self, walk: Walk) -> Array:
+        """Return the part of every step that does not change during the walk."""
+        parts = [] if walk.shift is None else [walk.shift]
+        if walk.anchor is not None and self.model.ridge:
+            parts.append(-self.model.ridge * walk.anchor)
+        if walk.anchor is None and self.model.linear is not None:
+            parts.append(self.model.linear)
+        return np.ascontiguousarray(sum(parts[1:], parts[0])) if parts else NONE
+
+
+class CompiledSparse(Compiled):
+    """Rows of a CSR matrix."""
+
+    def __init__(self, model: Model, ones: bool, matrix: sparse.csr_array) -> None:
+        super().__init__(model, ones, matrix.shape)
+        self.rows = CSR(matrix.data, matrix.indices, matrix.indptr)
+        self.kernels: Any = sparse_one if model.n_outputs == 1 else sparse_outputs
+
+    @property
+    def natural_batch(self) -> int:
+        """One sample: a step costs its non-zeros."""
+        return 1
+
+    def pass_over(self, x: Array) -> tuple[float, Array, Array]:
+        """Return the sum of losses, the slopes and the sum of gradients."""
+        model = self.model
+        slopes = np.empty((self.n_samples, model.n_outputs))
+        sums = np.zeros((threads.CORES, self.dim))
+        kept = slopes[:, 0] if model.n_outputs == 1 else slopes
+
+        def work(part: int, begin: int, end: int) -> float:
+            return float(self.kernels.full_pass(self.rows, self.samples, begin, end, x, kept, sums[part]))
+
+        value = sum(threads.share(work, self.n_samples))
+        return value, slopes, sums.sum(axis=0)
+
+    def take_steps(self, steps: Steps, mean: Mean, x: Array, total: Array) -> float:
+        """Walk from x, in place, and return the weight of the running sum."""
+        one = self.model.n_outputs == 1
+        products = self._products(steps)
+        change = np.empty((steps.batch, self.model.n_outputs))
+        if one:
+            steps = steps._replace(slopes=steps.slopes[:, 0])
+            products, change = products[:, 0], change[:, 0]
+        q, scales = np.zeros(len(total)), np.empty(5)
+        weight = self.kernels.walk(
+            self.rows, self.samples, steps, mean, x, q, total, products, scales, change
+        )
+        return float(weight)
+
+    def _products(self, steps: Steps) -> Array:
+        """Return <a_i, drift> of every sample if the walk is long enough to need most of them."""
+        model = self.model
+        if len(steps.drift) == 0 or 2 * len(steps.order) < self.n_samples:
+            return np.empty((0, model.n_outputs))
+        products = np.empty((self.n_samples, model.n_outputs))
+        kept = products[:, 0] if model.n_outputs == 1 else products
+
+        def work(part: int, begin: int, end: int) -> None:
+            self.kernels.predict(self.rows, self.samples.ones, begin, end, steps.drift, kept)
+
+        threads.share(work, self.n_samples)
+        return products
+
+
+class CompiledDense(Compiled):
+    """Rows of a dense matrix."""
+
+    def __init__(self, model: Model, ones: bool, matrix: NDArray[Any]) -> None:
+        super().__init__(model, ones, matrix.shape)
+        self.matrix = matrix
+
+    @property
+    def natural_batch(self) -> int:
+        """One sample for one output; a batch for several, where matrix products pay."""
+        return 1 if self.model.n_outputs == 1 else max(1, min(128, self.n_samples // 100))
+
+    def pass_over(self, x: Array) -> tuple[float, Array, Array]:
+        """Return the sum of losses, the slopes and the sum of gradients."""
+        model = self.model
+        slopes = np.empty((self.n_samples, model.n_outputs))
+        sums = np.zeros((threads.CORES, self.dim))
+        weights = self._shaped(x)
+
+        def work(part: int, begin: int, end: int) -> float:
+            total = self._shaped(sums[part])
+            blocks = range(begin, end, BLOCK)
+            return sum(
+                self._block(first, min(first + BLOCK, end), weights, slopes, total) for first in blocks
+            )
+
+        with threads.one_blas_thread():
+            value = sum(threads.share(work, self.n_samples))
+        return value, slopes, sums.sum(axis=0)
+
+    def _block(self, begin: int, end: int, weights: Array, slopes: Array, total: Array) -> float:
+        """Add a block's gradients to ``total`` while its rows are in the cache, and return its losses."""
+        rows, width = self.matrix[begin:end], self.matrix.shape[1]
+        z = _float64(rows @ weights[:width].astype(rows.dtype, copy=False))
+        if self.samples.ones:
+            z += weights[-1]
+        weighted = np.empty_like(z)
+        value = dense.measure(self.samples, begin, z, slopes, weighted)
+        total[:width] += rows.T @ weighted.astype(rows.dtype, copy=False)
+        if self.samples.ones:
+            total[-1] += weighted.sum(axis=0)
+        return float(value)
+
+    def take_steps(self, steps: Steps, mean: Mean, x: Array, total: Array) -> float:
+        """Walk from x, in place, and return the weight of the running sum."""
+        if steps.batch >= BLAS_BATCH:
+            with threads.one_blas_thread():
+                return self._steps_by_products(steps, mean, x, total)
+        change = np.empty((steps.batch, self.model.n_outputs))
+        return float(dense.walk(self.matrix, self.samples, steps, mean, x, total, change))
+
+    def _steps_by_products(self, steps: Steps, mean: Mean, x: Array, total: Array) -> float:
+        """Walk with two matrix products a step, on rows gathered into one buffer."""
+        width = self.matrix.shape[1]
+        rows = np.empty((steps.batch, width), self.matrix.dtype)
+        weights, weight = self._shaped(x), mean.weight
+        for t in range(len(steps.order) // steps.batch):
+            eta = steps.step_size / (1.0 + steps.decay * (steps.clock + t))
+            fade = 1.0 - mean.convexity * eta
+            batch = steps.order[t * steps.batch : (t + 1) * steps.batch]
+            self.matrix.take(batch, axis=0, out=rows, mode="clip")
+            z = _float64(rows @ weights[:width].astype(rows.dtype, copy=False))
+            if self.samples.ones:
+                z += weights[-1]
+            dense.change_slopes(self.samples, steps, t, z)
+            z *= -eta / steps.batch
+            dense.drift_and_add(steps, mean, eta, x, total, fade)
+            weights[:width] += rows.T @ z.astype(rows.dtype, copy=False)
+            if self.samples.ones:
+                weights[-1] += z.sum(axis=0)
+            dense.add_after(mean, x, total, fade)
+            weight = fade * weight + 1.0
+        return weight
+
+    def _shaped(self, x: Array) -> Array:
+        return x.reshape(-1, self.model.n_outputs)
+
+
+def _float64(array: NDArray[Any]) -> Array:
+    return array.astype(np.float64, copy=False)
+
+
+def _mean(average: Averaging | None) -> Mean:
+    if average is None:
+        return Mean(0.0, 0.0, False, False)
+    return Mean(average.convexity, average.weight, average.after, True)

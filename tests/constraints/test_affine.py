@@ -1,0 +1,252 @@
+import logging
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from hypothesis.extra.numpy import arrays
+from scipy.sparse.linalg import LinearOperator, aslinearoperator
+
+from tether.constraints import Affine
+
+
+def feasible(constraint, x):
+    return constraint.residual(constraint.project(x)) <= 1e-10 * (1 + np.linalg.norm(constraint.b))
+
+
+@settings(max_examples=60, deadline=None, derandomize=True)
+@given(data=st.data(), rows=st.integers(1, 7), columns=st.integers(1, 7))
+def test_any_small_integer_matrix_agrees_with_pinv(form, data, rows, columns):
+    A = data.draw(arrays(np.int64, (rows, columns), elements=st.integers(-3, 3))).astype(float)
+    powers = data.draw(arrays(np.int64, rows, elements=st.integers(-8, 8)))
+    x0 = data.draw(arrays(np.int64, columns, elements=st.integers(-9, 9))).astype(float)
+    scaled = A * 10.0 ** powers[:, None]
+    constraint = Affine(form(scaled), scaled @ x0)
+    x = np.linspace(-1.0, 2.0, columns)
+    expected = x - np.linalg.pinv(A, rcond=1e-10) @ (A @ (x - x0))
+    np.testing.assert_allclose(constraint.project(x), expected, atol=1e-11 * (1 + np.linalg.norm(x0)))
+    rounding = 1e-14 * np.linalg.norm(scaled) * (1 + np.linalg.norm(x0))
+    assert constraint.residual(constraint.project(x)) <= 1e-10 * (1 + np.linalg.norm(constraint.b)) + rounding
+
+
+def test_right_hand_side_is_zero_by_default(form):
+    constraint = Affine(form(np.array([[1.0, 1.0]])))
+    np.testing.assert_allclose(constraint.project(np.array([1.0, 3.0])), [-1.0, 1.0], atol=1e-14)
+
+
+def test_vector_is_one_row():
+    for row in ([1, 2, 2], sp.coo_array(np.array([1.0, 2.0, 2.0]))):
+        constraint = Affine(row, 9)
+        assert constraint.shape == (1, 3)
+        np.testing.assert_allclose(constraint.project(np.zeros(3)), [1, 2, 2], atol=1e-14)
+
+
+@pytest.mark.parametrize("kind", ["csr", "csc", "coo", "lil", "dok", "bsr", "dia"])
+@pytest.mark.parametrize("new", [sp.random, sp.random_array], ids=["matrix", "array"])
+def test_every_sparse_format_is_accepted(kind, new):
+    if new is sp.random:
+        A = sp.random(4, 9, density=0.5, rng=np.random.default_rng(0), format=kind)
+    else:
+        A = sp.random_array((4, 9), density=0.5, rng=np.random.default_rng(0), format=kind)
+    x = np.arange(9.0)
+    dense = A.toarray()
+    expected = x - np.linalg.pinv(dense) @ (dense @ x - 1)
+    np.testing.assert_allclose(Affine(A, np.ones(4)).project(x), expected, atol=1e-11)
+
+
+def test_user_matrix_may_change_afterwards():
+    dense, b = np.eye(2, 4), np.array([1.0, 2.0])
+    sparse = sp.csr_array(dense)
+    constraints = [Affine(dense, b), Affine(sparse, b)]
+    dense[:] = 7.0
+    sparse.data[:] = 7.0
+    b[:] = 7.0
+    for constraint in constraints:
+        np.testing.assert_allclose(constraint.project(np.zeros(4)), [1, 2, 0, 0], atol=1e-14)
+        assert constraint.residual(np.array([1.0, 2.0, 5.0, 5.0])) == pytest.approx(0, abs=1e-14)
+
+
+def test_single_feasible_point_is_returned_and_nothing_is_tangent(form):
+    rng = np.random.default_rng(0)
+    for rows in (5, 8):
+        A, x0 = rng.standard_normal((rows, 5)), rng.standard_normal(5)
+        constraint = Affine(form(A), A @ x0)
+        np.testing.assert_allclose(constraint.project(rng.standard_normal(5)), x0, atol=1e-12)
+        np.testing.assert_array_equal(constraint.tangent(rng.standard_normal(5)), np.zeros(5))
+
+
+def test_no_rows_leave_every_point_alone():
+    for A in (np.zeros((0, 3)), sp.csr_array((0, 3)), aslinearoperator(np.zeros((0, 3)))):
+        constraint = Affine(A)
+        np.testing.assert_array_equal(constraint.project(np.arange(3.0)), np.arange(3.0))
+        assert constraint.multipliers(np.ones(3)).shape == (0,)
+
+
+def test_row_of_zeros_is_fine_when_its_right_hand_side_is_zero(form):
+    constraint = Affine(form(np.array([[1.0, 0.0], [0.0, 0.0]])), [2.0, 0.0])
+    np.testing.assert_allclose(constraint.project(np.array([5.0, 5.0])), [2.0, 5.0], atol=1e-14)
+
+
+def test_nearly_parallel_rows_are_met(form):
+    rng = np.random.default_rng(1)
+    A, x0 = rng.standard_normal((5, 30)), rng.standard_normal(30)
+    A = np.vstack([A, A + 1e-6 * rng.standard_normal((5, 30))])
+    assert feasible(Affine(form(A), A @ x0), rng.standard_normal(30))
+
+
+@pytest.mark.parametrize("length", [1e-100, 1e-8, 1e8, 1e100])
+def test_units_of_a_row_do_not_matter(form, length):
+    A, b, x = np.array([[1.0, 1.0, 0.0], [0.0, 1.0, -1.0]]), np.array([2.0, 0.0]), np.array([0.0, 3.0, 3.0])
+    units = np.array([length, 1.0])
+    constraint = Affine(form(units[:, None] * A), units * b)
+    np.testing.assert_allclose(constraint.project(x), x - np.linalg.pinv(A) @ (A @ x - b), atol=1e-13)
+
+
+def test_random_walk_does_not_drift_off(form):
+    rng = np.random.default_rng(2)
+    A = rng.standard_normal((3, 8)) * np.array([[1e-8], [1.0], [1e8]])
+    constraint = Affine(form(A), A @ rng.standard_normal(8))
+    steps = 100_000 if form is np.asarray else 20_000
+    x = constraint.project(np.zeros(8))
+    moved = x.copy()
+    for step in rng.standard_normal((steps, 8)):
+        x = constraint.project(x + step)
+        moved += step
+    assert constraint.residual(x) <= 1e-10 * (1 + np.linalg.norm(constraint.b))
+    # Pi(...Pi(Pi(x) + s1)...) = Pi(x + s1 + s2 + ...): the walk along the set is kept as well.
+    np.testing.assert_allclose(x, constraint.project(moved), atol=1e-9)
+
+
+def test_rank_and_redundant_rows_are_reported_once(caplog):
+    A = np.array([[1.0, 0.0, 0.0, 0.0], [0.0, 2.0, 0.0, 0.0], [1.0, 2.0, 0.0, 0.0], [0.0, 0.0, 0.0, 0.0]])
+    with caplog.at_level(logging.INFO, logger="tether"):
+        constraint = Affine(A, [1.0, 2.0, 3.0, 0.0])
+    assert constraint.rank == 2
+    assert len(constraint.redundant) == 2
+    assert 3 in constraint.redundant
+    assert [record.message for record in caplog.records] == [
+        f"Affine(4 x 4, dense, rank 2): dropped redundant rows {constraint.redundant[0]} and 3."
+    ]
+
+
+def test_independent_rows_are_not_talked_about(caplog):
+    with caplog.at_level(logging.INFO, logger="tether"):
+        constraint = Affine(np.eye(2, 3))
+    assert constraint.redundant == ()
+    assert caplog.records == []
+
+
+def test_rank_of_sparse_matrix_is_not_known():
+    constraint = Affine(sp.eye_array(2, 3))
+    assert constraint.rank is None
+    assert repr(constraint) == "Affine(2 x 3, sparse, factorised)"
+
+
+def test_multipliers_solve_the_normal_equations(form):
+    rng = np.random.default_rng(4)
+    A, g = rng.standard_normal((4, 9)), rng.standard_normal(9)
+    expected = np.linalg.lstsq(A.T, g, rcond=None)[0]
+    np.testing.assert_allclose(Affine(form(A)).multipliers(g), expected, atol=1e-12)
+
+
+@pytest.mark.parametrize(("rows", "columns"), [(2, 6), (5, 6)])
+def test_dense_projection_takes_two_products_with_the_thinner_basis(rows, columns):
+    constraint = Affine(np.random.default_rng(0).standard_normal((rows, columns)))
+    held = constraint._rows._complement
+    basis = constraint._rows._basis if held is None else held
+    assert basis.shape == (columns, min(rows, columns - rows))
+    assert basis.flags.f_contiguous
+
+
+def contradictory(form):
+    A = np.eye(9, 12)
+    A[7] = A[3]
+    b = np.arange(9.0)
+    b[3], b[7] = 1.0, 2.5
+    return form(A), b
+
+
+def test_contradiction_names_rows_values_and_size(form):
+    with pytest.raises(ValueError) as info:
+        Affine(*contradictory(form))
+    assert str(info.value) == (
+        "A x = b has no solution: rows 3 and 7 contradict each other, b[3] = 1.0 and b[7] = 2.5 "
+        "(contradiction 1.06). Relax or drop one of them."
+    )
+
+
+def test_contradiction_does_not_depend_on_the_units_of_rows(form):
+    A = np.eye(5, 8) * 1e6
+    A[4] = A[1] * 1e-9
+    b = np.array([0.0, 1e6, 0.0, 0.0, 2.5e-3])
+    with pytest.raises(ValueError, match=r"rows 1 and 4 contradict .* \(contradiction 1\.06\)"):
+        Affine(form(A), b)
+
+
+def test_contradiction_of_many_rows_names_five(form):
+    A = np.vstack([np.eye(16), np.ones(16)])
+    b = np.zeros(17)
+    b[16] = 4.0
+    with pytest.raises(ValueError, match=r"rows (\d+, ){4}16 and 12 more contradict"):
+        Affine(form(A), b)
+
+
+def test_row_of_zeros_with_a_right_hand_side_is_refused(form):
+    A = np.array([[1.0, 1.0], [0.0, 0.0], [1.0, -1.0]])
+    with pytest.raises(ValueError, match=r"no solution: row 1 of A is zero but b\[1\] = 3\.0"):
+        Affine(form(A), [1.0, 3.0, 1.0])
+
+
+def test_redundant_rows_with_rounded_right_hand_side_pass(form):
+    rng = np.random.default_rng(6)
+    A = rng.standard_normal((6, 20))
+    A = np.vstack([A, rng.standard_normal((40, 6)) @ A])
+    x0 = 1e3 * rng.standard_normal(20)
+    assert feasible(Affine(form(A), A @ x0), rng.standard_normal(20))
+    null = x0 - np.linalg.pinv(A) @ (A @ x0)
+    assert feasible(Affine(form(A), A @ null), rng.standard_normal(20))  # b is all rounding
+
+
+@pytest.mark.parametrize(
+    ("A", "b", "message"),
+    [
+        ([[1.0, np.nan]], None, r"^A has 1 entries that are NaN or infinite, first at \(0, 1\)"),
+        (sp.csr_array([[1.0, np.inf]]), None, "^A has 1 entries that are NaN or infinite"),
+        ([[1.0, 2.0]], [np.nan], r"^b has 1 entries that are NaN or infinite, first at \(0,\)"),
+        ([["a", "b"]], None, "^A has dtype .*; it needs real numbers"),
+        ([[object(), 1]], None, "^A has dtype object"),
+        ([[1.0, 2.0]], ["x"], "^b has dtype .*; it needs real numbers"),
+        ([[1j, 2.0]], None, "^A is complex"),
+        (sp.csr_array([[1j, 2.0]]), None, "^A is complex"),
+        (aslinearoperator(np.array([[1j, 2.0]])), None, "^A is complex"),
+        (np.ones((2, 2, 2)), None, "^A has 3 axes; it needs 2"),
+        (3.0, None, "^A has 0 axes; it needs 2"),
+        ([[1.0, 2.0], [1.0]], None, "^A is not an array of numbers"),
+        (np.eye(2, 3), [1.0, 2.0, 3.0], r"^b has shape \(3,\); it needs shape \(2,\)"),
+        (np.eye(2, 3), [[1.0], [2.0]], r"^b has shape \(2, 1\); it needs shape \(2,\)"),
+        (np.eye(2, 3), 1.0, r"^b has shape \(1,\); it needs shape \(2,\)"),
+        (np.zeros((3, 0)), None, "^A has no columns"),
+        ([], None, "^A has no columns"),
+        (sp.csr_array((3, 0)), None, "^A has no columns"),
+    ],
+)
+def test_bad_input_is_refused_with_one_sentence(A, b, message):
+    with pytest.raises(ValueError, match=message):
+        Affine(A, b)
+
+
+def test_operator_without_transpose_is_refused():
+    with pytest.raises(ValueError, match="needs both matvec and rmatvec"):
+        Affine(LinearOperator((1, 3), matvec=lambda x: x[:1], dtype=float))
+
+
+def test_operator_with_wrong_transpose_is_refused():
+    wrong = LinearOperator((1, 3), matvec=lambda x: x[:1], rmatvec=lambda y: np.full(3, y[0]), dtype=float)
+    with pytest.raises(ValueError, match="rmatvec that is not the transpose"):
+        Affine(wrong)
+
+
+def test_operator_that_returns_nan_is_refused():
+    with pytest.raises(ValueError, match="A returns NaN or infinite values"):
+        Affine(aslinearoperator(np.array([[np.nan, 1.0]])))

@@ -1,0 +1,150 @@
+"""What every method promises, whatever its name."""
+
+import dataclasses
+from numbers import Number
+
+import numpy as np
+import pytest
+
+import tether
+from tether.engines import Problem
+from tether.methods import (
+    NAMES,
+    Anderson,
+    DelayedASVRG,
+    DelayedSVRG,
+    Method,
+    Nesterov,
+    Regularised,
+    as_method,
+)
+
+METHODS = {
+    **{name: name for name in NAMES},
+    "auto": "auto",
+    "anderson-dp-svrg": Anderson(DelayedSVRG()),
+    "anderson-dp-asvrg": Anderson(DelayedASVRG()),
+    "regularised-dp-svrg": Regularised(DelayedSVRG()),
+    "regularised-nesterov": Regularised(Nesterov()),
+}
+FULL_GRADIENT = {"auto", "proxskip", "nesterov", "lbfgs", "regularised-nesterov"}
+TURNS = 60
+
+
+@pytest.fixture(params=METHODS)
+def name(request):
+    return request.param
+
+
+@pytest.fixture
+def method(name):
+    return METHODS[name]
+
+
+def _estimates(problem, method, x0, seed=0):
+    moments = tether.iterate(problem.objective, problem.constraint, method, x0=x0, seed=seed)
+    return np.array([next(moments).x for _ in range(TURNS)])
+
+
+def _prepared(method, problem):
+    return as_method(method, tether.Serial().facts(Problem(problem.objective, problem.constraint)))
+
+
+def test_the_estimate_is_feasible_after_every_turn(strongly_convex, method, x0):
+    problem = strongly_convex
+    for x in _estimates(problem, method, 10 * x0):
+        assert np.linalg.norm(problem.matrix @ x - problem.right) <= 1e-12 * (1 + np.linalg.norm(x))
+
+
+def test_the_same_seed_gives_the_same_iterates_to_the_last_bit(strongly_convex, method, x0):
+    first, second = (_estimates(strongly_convex, method, x0, seed=4) for _ in range(2))
+    np.testing.assert_array_equal(first, second)
+
+
+def test_another_seed_gives_other_iterates_unless_no_samples_are_drawn(strongly_convex, name, method, x0):
+    first, second = (_estimates(strongly_convex, method, x0, seed=seed) for seed in (4, 5))
+    assert np.array_equal(first, second) == (name in FULL_GRADIENT)
+
+
+def test_settings_are_frozen_and_hashable(strongly_convex, method):
+    method = _prepared(method, strongly_convex)
+    assert isinstance(method, Method)
+    assert hash(method) == hash(dataclasses.replace(method))
+    for field in dataclasses.fields(method):
+        with pytest.raises(dataclasses.FrozenInstanceError):
+            setattr(method, field.name, None)
+
+
+def test_filling_the_settings_twice_changes_nothing(strongly_convex, method):
+    once = _prepared(method, strongly_convex)
+    assert _prepared(once, strongly_convex) == once
+
+
+def _is_plain(value):
+    if hasattr(value, "_fields"):
+        return all(_is_plain(part) for part in value)
+    if isinstance(value, np.ndarray):
+        return value.dtype == np.float64
+    return value is None or isinstance(value, Number | bool)
+
+
+def test_states_are_named_tuples_of_arrays_and_numbers(strongly_convex, method, x0):
+    moments = tether.iterate(strongly_convex.objective, strongly_convex.constraint, method, x0=x0)
+    for _ in range(TURNS):
+        state = next(moments).state
+        assert hasattr(state, "_fields")
+        assert _is_plain(state)
+
+
+def test_telling_leaves_the_old_state_as_it_was(strongly_convex, method, x0):
+    moments = tether.iterate(strongly_convex.objective, strongly_convex.constraint, method, x0=x0)
+    states = [next(moments).state for _ in range(TURNS)]
+    seen = tether.iterate(strongly_convex.objective, strongly_convex.constraint, method, x0=x0)
+    for state in states:
+        assert _same(state, next(seen).state)
+
+
+def _same(one, other):
+    if hasattr(one, "_fields"):
+        return type(one) is type(other) and all(map(_same, one, other))
+    return np.array_equal(one, other) if isinstance(one, np.ndarray) else one == other
+
+
+SETS = {
+    "none": None,
+    "consensus": tether.Consensus(3),
+    "flow": tether.Flow([[0, 1], [1, 2], [2, 3], [3, 0], [0, 2], [3, 1]], [1.0, 0.5, -1.0, -0.5]),
+    "range": tether.Range(np.random.default_rng(1).standard_normal((6, 3))),
+}
+
+
+def _null_space(constraint, dim):
+    """Return a feasible point and an orthonormal basis of the directions, through the projections."""
+    if constraint is None:
+        return np.zeros(dim), np.eye(dim)
+    projector = np.array([constraint.tangent(direction) for direction in np.eye(dim)])
+    values, vectors = np.linalg.eigh(projector)
+    return constraint.project(np.zeros(dim)), vectors[:, values > 0.5]
+
+
+@pytest.fixture(scope="module")
+def least_squares():
+    rng = np.random.default_rng(8)
+    X = rng.standard_normal((30, 6))
+    return X, X @ rng.standard_normal(6) + rng.standard_normal(30)
+
+
+@pytest.mark.parametrize("kind", SETS)
+def test_every_method_gets_near_the_optimum_on_every_set(least_squares, kind, name, method):
+    X, y = least_squares
+    constraint = SETS[kind]
+    objective = tether.GLM(X, y, loss="squared", l2=0.1)
+    origin, basis = _null_space(constraint, 6)
+    hessian = basis.T @ (X.T @ X / 30 + 0.1 * np.eye(6)) @ basis
+    best = origin - basis @ np.linalg.solve(hessian, basis.T @ objective.gradient(origin))
+    solution = tether.solve(objective, constraint, method, tol=1e-6, max_passes=60)
+    gap = objective.value(solution.x) - objective.value(best)
+    assert solution.residual <= 1e-12
+    near = 0.1 if name in ("p-sgd", "dp-sgd") else 1e-3  # noise and drift stay with plain SGD
+    assert gap < near * (objective.value(origin) - objective.value(best))
+    assert gap <= solution.gap + 1e-14

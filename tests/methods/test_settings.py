@@ -1,0 +1,140 @@
+"""Settings are checked where they are given, and names stand for methods."""
+
+import numpy as np
+import pytest
+
+import tether
+from tether.engines import Problem
+from tether.methods import (
+    LBFGS,
+    NAMES,
+    Anderson,
+    DelayedASVRG,
+    DelayedSGD,
+    DelayedSVRG,
+    Nesterov,
+    ProxSkip,
+    ProxSkipSVRG,
+    Regularised,
+    as_method,
+    check_method,
+)
+from tether.methods.schedule import largest_gap, next_projection
+
+
+@pytest.mark.parametrize(
+    ("method", "setting", "value"),
+    [
+        (DelayedSGD, "interval", 0),
+        (DelayedSGD, "interval", (3, 2)),
+        (DelayedSGD, "interval", ()),
+        (DelayedSGD, "interval", (0, 4)),
+        (DelayedSVRG, "interval", 2.5),
+        (DelayedSVRG, "interval", "ten"),
+        (DelayedSVRG, "step_size", 0.0),
+        (DelayedSVRG, "step_size", float("inf")),
+        (DelayedSVRG, "step_size", float("nan")),
+        (DelayedSVRG, "batch_size", 0),
+        (DelayedSVRG, "batch_size", 1.5),
+        (DelayedSVRG, "stage_length", -1),
+        (DelayedSVRG, "convexity", -0.1),
+        (DelayedSVRG, "anchor", "first"),
+        (DelayedSVRG, "output", "best"),
+        (DelayedSVRG, "parameters", "magic"),
+        (DelayedSGD, "decay", -1.0),
+        (DelayedSGD, "output", "mean"),
+        (DelayedASVRG, "momentum", 0.0),
+        (DelayedASVRG, "momentum", 1.1),
+        (DelayedASVRG, "restart", 0),
+        (DelayedASVRG, "first_step", "second"),
+        (ProxSkip, "interval", (2, 4)),
+        (ProxSkipSVRG, "interval", (2, 4)),
+        (Nesterov, "smoothness", -1.0),
+        (LBFGS, "memory", 0),
+    ],
+)
+def test_a_setting_that_no_run_could_use_is_refused_by_name(method, setting, value):
+    with pytest.raises(ValueError, match=setting):
+        method(**{setting: value})
+
+
+def test_wrappers_check_their_own_settings():
+    with pytest.raises(ValueError, match="memory"):
+        Anderson(DelayedSVRG(), memory=0)
+    with pytest.raises(ValueError, match="strength"):
+        Regularised(DelayedSVRG(), strength=0.0)
+
+
+def test_projection_times_may_come_as_a_list():
+    assert DelayedSVRG(interval=[2, 3, 7]) == DelayedSVRG(interval=(2, 3, 7))
+    assert hash(DelayedSVRG(interval=np.array([2, 3]))) == hash(DelayedSVRG(interval=(2, 3)))
+
+
+def test_projections_come_at_their_times_and_at_the_end_of_the_stage():
+    def times(interval, end):
+        step, met = 0, []
+        while step < end:
+            step = next_projection(interval, step, end)
+            met.append(step)
+        return met
+
+    assert times(4, 10) == [4, 8, 10]
+    assert times(5, 10) == [5, 10]
+    assert times(20, 10) == [10]
+    assert times((2, 3, 7), 10) == [2, 3, 7, 10]
+    assert times((2, 10, 15), 10) == [2, 10]
+
+
+@pytest.mark.parametrize(
+    ("interval", "end", "gap"), [(4, 10, 4), (20, 10, 10), ((2, 3, 7), 10, 4), ((2, 3), 10, 7), ((1,), 1, 1)]
+)
+def test_the_gap_is_the_longest_run_without_a_projection(interval, end, gap):
+    assert largest_gap(interval, end) == gap
+
+
+def test_names_stand_for_methods():
+    for name, make in NAMES.items():
+        check_method(name)
+        assert make() == make()
+    assert NAMES["skip"]() == Anderson(ProxSkipSVRG())
+    assert NAMES["p-svrg"]() == DelayedSVRG(interval=1)
+
+
+@pytest.mark.parametrize("method", ["dp-sgdd", "", None, 3, DelayedSVRG])
+def test_an_unknown_method_is_refused_with_the_names(strongly_convex, method):
+    with pytest.raises(ValueError, match=r"auto, skip, .*lbfgs"):
+        tether.solve(strongly_convex.objective, strongly_convex.constraint, method)
+
+
+def _chosen(objective):
+    facts = tether.Serial().facts(Problem(objective, tether.Unconstrained(objective.dim)))
+    return as_method("auto", facts)
+
+
+def test_auto_takes_lbfgs_for_few_samples_and_one_projection_a_pass_for_many():
+    rng = np.random.default_rng(0)
+    X, y = rng.standard_normal((3000, 3)), rng.integers(2, size=3000)
+    assert isinstance(_chosen(tether.GLM(X[:100], y[:100], l2=0.1)), LBFGS)
+    flagship = _chosen(tether.GLM(X, y, l2=0.1))
+    assert isinstance(flagship, Anderson) and isinstance(flagship.method, ProxSkipSVRG)
+
+
+def test_auto_takes_lbfgs_where_the_smoothness_is_only_estimated():
+    rng = np.random.default_rng(0)
+    X, y = rng.standard_normal((3000, 3)), rng.poisson(1.0, size=3000)
+    assert isinstance(_chosen(tether.GLM(X, y, loss="poisson", l2=0.1)), LBFGS)
+
+
+def test_open_batches_leave_a_hundred_steps_a_pass():
+    rng = np.random.default_rng(0)
+    for n_samples, size in ((50, 1), (1000, 10), (30_000, 128)):
+        objective = tether.GLM(rng.standard_normal((n_samples, 2)), rng.integers(2, size=n_samples), l2=0.1)
+        facts = tether.Serial().facts(Problem(objective, tether.Unconstrained(2)))
+        method = DelayedSVRG().prepare(facts)
+        assert method.batch_size == size
+        assert method.stage_length == -(-n_samples // size)
+
+
+def test_a_batch_holds_at_most_all_samples(strongly_convex, first_moments):
+    moments = first_moments(strongly_convex, DelayedSVRG(batch_size=1000), 1)
+    assert moments[-1].counts.gradients == 2 * 24  # one full pass and one step of 24 samples
