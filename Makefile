@@ -3,13 +3,17 @@ PYTHON ?= python3
 VENV   := .venv
 BIN    := $(VENV)/bin
 
-.PHONY: demo test lint format clean
+.PHONY: demo test bench lint format clean
 
 demo: $(VENV)/.demo
 	$(BIN)/tether demo
 
 test: $(VENV)/.dev
 	$(BIN)/python -m pytest -n auto
+
+# Measures against other libraries in an environment of its own; BENCH="--problems small" for less.
+bench: $(VENV)-bench/.done
+	$(VENV)-bench/bin/python benchmarks/table.py $(BENCH)
 
 lint: $(VENV)/.dev
 	$(BIN)/ruff format --check .
@@ -29,6 +33,16 @@ $(VENV)/.demo: pyproject.toml | $(BIN)/python
 
 $(VENV)/.dev: pyproject.toml | $(BIN)/python
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[dev]'
+	touch $@
+
+$(VENV)-bench/.done: pyproject.toml benchmarks/requirements.txt
+	$(PYTHON) -m venv $(VENV)-bench
+	echo '*' > $(VENV)-bench/.gitignore
+	$(VENV)-bench/bin/python -m pip install --quiet --disable-pip-version-check --editable '.[bench]'
+	while read -r peer; do \
+	  $(VENV)-bench/bin/python -m pip install --quiet --disable-pip-version-check "$$peer" \
+	    || echo "$$peer does not install here: left out"; \
+	done < benchmarks/requirements.txt
 	touch $@
 
 clean:

@@ -26,6 +26,7 @@ class Dual(NamedTuple):
     weights: Array | None = None  # h is this mix of the remembered duals, newest last; None: the newest
     keep: int = 1  # how many duals to remember
     renew: bool = False  # replace the newest remembered dual instead of adding one
+    seed: bool = False  # of a gradient that is projected: remember h = grad F - P grad F
 
 
 class Pull(NamedTuple):

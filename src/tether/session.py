@@ -37,11 +37,11 @@ class Session:
     method: Method[Any]
     facts: Facts
 
-    def begin(self, x0: Array) -> Run:
+    def begin(self, x0: Array, warm: bool = False) -> Run:
         """Project the starting point and start the method there."""
-        x = self.engine.project(self.problem, x0)
+        state = self.method.start(self.engine.project(self.problem, x0))
         counts = Counts(rounds=1, projections=1)
-        return Run(self.method.start(x), Memory(), counts, 0.0)
+        return Run(self.method.warm(state) if warm else state, Memory(), counts, 0.0)
 
     def turn(self, run: Run) -> tuple[Run, Reply]:
         """Ask, exchange, tell: one request further."""

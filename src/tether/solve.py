@@ -113,7 +113,7 @@ def solve(
     facts = session.facts
     stopping = Stopping(tol, facts.smoothness.convexity, facts.n_samples, max_passes, max_rounds, max_seconds)
     logbook = Logbook(session, stopping, Live() if verbose else Silent(), callback)
-    return logbook.write(session.begin(start), path)
+    return logbook.write(session.begin(start, warm=x0 is not None), path)
 
 
 def iterate(
@@ -138,7 +138,8 @@ def iterate(
     array([1., 1., 1.])
     """
     session = _open(objective, constraint, method, seed, engine)
-    return _moments(session, session.begin(_starting_point(x0, session.facts.dim)))
+    start = _starting_point(x0, session.facts.dim)
+    return _moments(session, session.begin(start, warm=x0 is not None))
 
 
 def _moments(session: Session, run: Run) -> Iterator[Moment]:

@@ -91,6 +91,7 @@ def rounds_to():
         while known.gap(method.estimate(state)) > target:
             reply, memory = engine.exchange(problem, method.ask(state), memory)
             state, rounds = method.tell(state, reply), rounds + reply.work.rounds
+            assert rounds < 50_000
         return rounds
 
     return count

@@ -7,8 +7,7 @@ import tether
 from tether.methods import NAMES, Anderson, DelayedASVRG, DelayedSGD, DelayedSVRG, ProxSkip, Regularised
 
 METHODS = [
-    *NAMES,
-    "auto",
+    *dict.fromkeys([*NAMES, "auto"]),
     DelayedSGD(interval=5, output="last"),
     DelayedASVRG(parameters="theory", interval=1),
     ProxSkip(interval=4, random=True),

@@ -49,7 +49,7 @@ def _plateau(known, interval, step):
     method = DelayedSGD(
         interval=interval, step_size=step, batch_size=n_samples, stage_length=16, output="last"
     )
-    solution = tether.solve(known.objective, known.constraint, method, tol=0, max_passes=4000)
+    solution = tether.solve(known.objective, known.constraint, method, tol=0, max_passes=1200)
     _, gaps = _measured(solution, known.best)
     assert gaps[-1] == pytest.approx(gaps[-20], rel=1e-3)
     return gaps[-1]

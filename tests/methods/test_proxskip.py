@@ -5,7 +5,7 @@ import pytest
 from scipy.linalg import block_diag
 
 import tether
-from tether.conversation import Arrived
+from tether.conversation import Arrived, Measured
 from tether.methods import ProxSkip, ProxSkipSVRG
 
 GAMMA, ROUNDS = 0.4, 8
@@ -141,7 +141,7 @@ def _proxskip_svrg(problem, x0, *, interval, length, size, eta, stages):
 def test_proxskip_svrg_is_proxskip_with_variance_reduced_steps(
     by_hand, first_moments, x0, interval, legs, size
 ):
-    method = ProxSkipSVRG(interval=interval, stage_length=10, step_size=GAMMA, batch_size=size)
+    method = ProxSkipSVRG(interval=interval, stage_length=10, step_size=GAMMA, batch_size=size, renew=False)
     moments = first_moments(by_hand, method, 4, x0=x0)
     ends = _proxskip_svrg(by_hand, x0, interval=interval, length=10, size=size, eta=GAMMA, stages=4)
     assert len(ends) == 4 * legs
@@ -149,9 +149,69 @@ def test_proxskip_svrg_is_proxskip_with_variance_reduced_steps(
 
 
 def test_proxskip_svrg_projects_once_a_stage_when_the_interval_is_open(strongly_convex, first_moments):
-    moments = first_moments(strongly_convex, ProxSkipSVRG(), 5)
+    moments = first_moments(strongly_convex, ProxSkipSVRG(renew=False), 5)
     assert moments[-1].counts.rounds == 1 + 5
     assert moments[-1].counts.projections == 1 + 5
+
+
+def _renewals(problem, converse, x0, length):
+    """Return the moments right after a renewal of h was decided, each with the moment before it."""
+    method = ProxSkipSVRG(batch_size=1, stage_length=length, renew=True)
+    moments = converse(problem.objective, problem.constraint, method, 5 * x0)
+    pairs, before = [], None
+    for _ in range(120):
+        moment = next(moments)
+        if isinstance(moment.reply, Measured) and moment.reply.gradient is not None:
+            pairs.append((before, moment))
+        before = moment
+    return pairs
+
+
+@pytest.fixture
+def renewals(convex, converse, x0):
+    return _renewals(convex, converse, x0, 24)
+
+
+def test_a_renewal_projects_the_gradient_once_and_makes_no_pass(renewals):
+    assert len(renewals) >= 2
+    for before, moment in renewals:
+        assert moment.reply.work[:4] == (0, 0, 1, 1)
+        np.testing.assert_array_equal(moment.x, before.x)
+
+
+def test_a_renewal_that_helps_takes_the_normal_part_of_the_gradient_for_h(strongly_convex, converse, x0):
+    problem = strongly_convex
+    pairs = _renewals(problem, converse, x0, 500)  # long stages leave x at its optimum for a wrong h
+    taken = [moment for _, moment in pairs if moment.state.weights is None]
+    assert taken
+    for moment in taken:
+        gradient = problem.gradient(moment.x)
+        normal = gradient - problem.tangent(gradient)
+        np.testing.assert_allclose(moment.memory.duals[-1], normal, rtol=0, atol=1e-13)
+
+
+def test_a_renewal_that_does_not_help_leaves_h_as_it_was(renewals):
+    refused = [(before, moment) for before, moment in renewals if moment.state.weights is not None]
+    assert refused
+    for before, moment in refused:
+        weights = moment.state.weights
+        h = weights @ moment.memory.duals[-len(weights) :]
+        np.testing.assert_array_equal(h, before.memory.duals[-1])
+
+
+def test_after_each_renewal_that_does_not_help_the_next_comes_later(renewals):
+    patience = [moment.state.patience for _, moment in renewals]
+    useful = [moment.state.weights is None for _, moment in renewals]
+    for one, later, helped in zip(patience, patience[1:], useful[1:], strict=False):
+        assert later == (1 if helped else 2 * one)
+
+
+@pytest.mark.parametrize("random", [False, True])
+@pytest.mark.parametrize("interval", [None, 5])
+def test_renewals_do_not_keep_it_from_the_optimum(by_hand, interval, random):
+    method = ProxSkipSVRG(interval=interval, random=random, renew=True)
+    solution = tether.solve(by_hand.objective, by_hand.constraint, method, tol=1e-7, max_passes=5000)
+    assert solution.success
 
 
 def test_proxskip_measures_without_projecting(strongly_convex):

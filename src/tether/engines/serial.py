@@ -33,25 +33,27 @@ class Serial(Engine):
         worked = time.perf_counter()
         reply: Reply
         if isinstance(request, Gradient):
-            reply = _measured(problem, request, local)
+            reply, memory = _measured(problem, request, local, memory)
         else:
             reply, memory = _arrived(problem, request, local, memory)
-        spent = {"seconds": worked - began, "projection_seconds": time.perf_counter() - worked}
-        return reply._replace(work=reply.work._replace(**spent)), memory
+        work = reply.work._replace(seconds=worked - began, projection_seconds=time.perf_counter() - worked)
+        return reply._replace(work=work), memory
 
 
-def _measured(problem: Problem, request: Gradient, local: Local) -> Measured:
+def _measured(problem: Problem, request: Gradient, local: Local, memory: Memory) -> tuple[Measured, Memory]:
     evaluation = local.evaluation
     assert evaluation is not None
     full = evaluation.gradient
-    scale = float(np.linalg.norm(full))
+    work = Work(gradients=local.gradients)
     if local.direction is None:  # h stands in for the projection: P h = 0
         normal = np.zeros_like(full) if local.dual is None else local.dual
-        tangent, misfit, work = None, full - normal, Work(gradients=local.gradients)
+        tangent, misfit = None, full - normal
     else:
         tangent = misfit = _tangent(problem, local.direction)
-        normal, work = full - tangent, Work(gradients=local.gradients, rounds=1, projections=1)
-    return Measured(request.point, evaluation.value, float(misfit @ misfit), scale, tangent, normal, work)
+        normal, work = full - tangent, work._replace(rounds=1, projections=1)
+        memory = worker.settle(request, local, (tangent,), memory)
+    certificate, scale = float(misfit @ misfit), float(np.linalg.norm(full))
+    return Measured(request.point, evaluation.value, certificate, scale, tangent, normal, work), memory
 
 
 def _tangent(problem: Problem, direction: Array) -> Array:

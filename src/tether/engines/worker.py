@@ -51,11 +51,15 @@ def work(desk: Desk, request: Request, memory: Memory) -> tuple[Local, Memory]:
 
 
 def settle(request: Request, local: Local, projected: tuple[Array, ...], memory: Memory) -> Memory:
-    """Learn the dual variable from what the projection did to the end of the walk."""
-    if request.dual is None or not isinstance(request, Descend):
+    """Learn the dual variable from what the projection did to the end of the walk, or to the gradient."""
+    if request.dual is None or not (request.dual.seed or isinstance(request, Descend)):
         return memory
-    moved = projected[0] - local.points[0]
-    h = request.dual.rate * moved if local.dual is None else local.dual + request.dual.rate * moved
+    if isinstance(request, Gradient):
+        assert local.direction is not None
+        h = local.direction - projected[0]
+    else:
+        moved = projected[0] - local.points[0]
+        h = request.dual.rate * moved if local.dual is None else local.dual + request.dual.rate * moved
     past = [] if memory.duals is None else list(memory.duals[:-1] if request.dual.renew else memory.duals)
     return memory._replace(duals=np.stack([*past, h][-request.dual.keep :]))
 
@@ -71,15 +75,17 @@ def dual_of(dual: Dual | None, memory: Memory) -> Array | None:
 
 
 def _measure(objective: Objective, request: Gradient, memory: Memory) -> tuple[Local, Memory]:
-    evaluation = objective.evaluate(request.point)
-    memory = memory._replace(anchor=request.point, evaluation=evaluation)
+    memory, spent = _at_anchor(objective, request.point, memory)
+    evaluation = memory.evaluation
+    assert evaluation is not None
     direction = evaluation.gradient if request.tangent else None
-    h = dual_of(request.dual, memory)
-    return Local((), direction, evaluation, h, gradients=objective.n_samples), memory
+    return Local((), direction, evaluation, dual_of(request.dual, memory), gradients=spent), memory
 
 
 def _walk(desk: Desk, request: Descend, memory: Memory) -> tuple[Local, Memory]:
-    memory, spent = _at_anchor(desk.objective, request, memory)
+    spent = 0
+    if request.anchor is not None:
+        memory, spent = _at_anchor(desk.objective, request.anchor, memory)
     h = dual_of(request.dual, memory)
     walk = _plan(desk, request, memory, h)
     if request.from_anchor:
@@ -94,16 +100,13 @@ def _walk(desk: Desk, request: Descend, memory: Memory) -> tuple[Local, Memory]:
     return Local(points, None, None, h, request.steps, spent + walked.gradients), memory
 
 
-def _at_anchor(objective: Objective, request: Descend, memory: Memory) -> tuple[Memory, int]:
-    """Make sure that the full pass at the anchor is remembered; return what it cost."""
-    if request.anchor is None:
-        return memory, 0
-    if memory.anchor is not None and np.array_equal(memory.anchor, request.anchor):
+def _at_anchor(objective: Objective, anchor: Array, memory: Memory) -> tuple[Memory, int]:
+    """Make sure that the full pass at a point is remembered; return what it cost."""
+    if memory.anchor is not None and np.array_equal(memory.anchor, anchor):
         if memory.evaluation is None:  # a resumed run: the pass was paid for before
-            memory = memory._replace(evaluation=objective.evaluate(request.anchor))
+            memory = memory._replace(evaluation=objective.evaluate(anchor))
         return memory, 0
-    evaluation = objective.evaluate(request.anchor)
-    return memory._replace(anchor=request.anchor, evaluation=evaluation), objective.n_samples
+    return memory._replace(anchor=anchor, evaluation=objective.evaluate(anchor)), objective.n_samples
 
 
 def _plan(desk: Desk, request: Descend, memory: Memory, h: Array | None) -> Walk:

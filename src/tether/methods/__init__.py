@@ -37,7 +37,7 @@ __all__ = [
 #: Short names, as `tether.solve` takes them.
 NAMES: dict[str, Callable[[], Method[Any]]] = {
     "auto": Auto,
-    "skip": lambda: Anderson(ProxSkipSVRG()),
+    "skip": lambda: Anderson(ProxSkipSVRG(renew=True)),
     "p-sgd": lambda: DelayedSGD(interval=1),
     "dp-sgd": DelayedSGD,
     "p-svrg": lambda: DelayedSVRG(interval=1),

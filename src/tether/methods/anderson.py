@@ -10,7 +10,7 @@ from typing import Any, ClassVar, NamedTuple, Self, final
 
 import numpy as np
 
-from tether.conversation import Array, Descend, Facts, Gradient, Measured, Reply, Request
+from tether.conversation import Array, Arrived, Descend, Facts, Gradient, Measured, Reply, Request
 from tether.methods.base import Method, StageWise
 from tether.methods.parameters import check_settings
 
@@ -88,6 +88,10 @@ class Anderson(Method[AndersonState]):
         misfits, images = np.empty((0, len(x))), np.empty((0, *start.shape))
         return AndersonState(inner, start, none, False, False, start, none, np.inf, misfits, images, 0, 0)
 
+    def warm(self, state: AndersonState) -> AndersonState:
+        """Start as the inner method does."""
+        return state._replace(inner=self.method.warm(state.inner))
+
     def ask(self, state: AndersonState) -> Request:
         """Ask what the inner method asks, with the dual of an undone stage replaced."""
         request = self.method.ask(state.inner)
@@ -106,7 +110,9 @@ class Anderson(Method[AndersonState]):
         inner = self.method.tell(state.inner, reply)
         state = state._replace(inner=inner)
         end = self.method.coordinates(inner)
-        return state if end is None else self._extrapolate(state, np.stack(end))
+        if isinstance(reply, Arrived):
+            return state if end is None else self._extrapolate(state, np.stack(end))
+        return self._forget(state) if self.method.starts_anew(inner) else state
 
     def _extrapolate(self, state: AndersonState, image: Array) -> AndersonState:
         keep = self.memory + 1
@@ -125,6 +131,18 @@ class Anderson(Method[AndersonState]):
             misfits=misfits,
             images=images,
             stage=state.stage + 1,
+        )
+
+    def _forget(self, state: AndersonState) -> AndersonState:
+        """Drop the stages so far: this one starts with a dual of its own, the newest."""
+        alone = np.ones(1)
+        return state._replace(
+            weights=alone,
+            good_weights=alone,
+            mixed=False,
+            again=False,
+            misfits=state.misfits[:0],
+            images=state.images[:0],
         )
 
     def _step_back(self, state: AndersonState) -> AndersonState:

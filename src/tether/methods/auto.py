@@ -1,9 +1,9 @@
 """The method for those who do not want to choose one.
 
-Few samples, or smoothness that is only estimated: L-BFGS on the constraint. Otherwise one projection a pass with a
-learned dual and Anderson acceleration, and the first stage is timed: if a pass of steps costs far more than a full
-gradient, or if stages stop to help, L-BFGS goes on from where it got; if a projection costs more than the rest of a
-stage, stages get twice as long.
+Few samples, or smoothness that is only estimated: L-BFGS on the constraint. Otherwise one projection a pass
+with a learned dual and Anderson acceleration, and the first stage is timed: if a pass of steps costs far more
+than a full gradient, or if stages stop to help, L-BFGS goes on from where it got; if a projection costs more
+than the rest of a stage, stages get twice as long.
 """
 
 from dataclasses import dataclass, replace
@@ -71,6 +71,11 @@ class Auto(Method[AutoState]):
         reason = 0 if few else 2 if exact else 1
         skip, lbfgs = _skip(self.facts, 1).start(x), _lbfgs(self.facts).start(x)
         return AutoState(skip, lbfgs, reason == 2, reason, 1, 0.0, float("inf"), PATIENCE, 0)
+
+    def warm(self, state: AutoState) -> AutoState:
+        """Start as the flagship does."""
+        assert self.facts is not None
+        return state._replace(skip=_skip(self.facts, 1).warm(state.skip))
 
     def ask(self, state: AutoState) -> Request:
         """Ask what the running method asks."""
@@ -140,7 +145,7 @@ class Auto(Method[AutoState]):
 @lru_cache(maxsize=32)
 def _skip(facts: Facts, passes: int) -> Anderson:
     steps = -(-facts.n_samples // min(facts.natural_batch, facts.n_samples))
-    return Anderson(ProxSkipSVRG(stage_length=passes * steps)).prepare(facts)
+    return Anderson(ProxSkipSVRG(stage_length=passes * steps, renew=True)).prepare(facts)
 
 
 @lru_cache(maxsize=32)

@@ -36,6 +36,10 @@ class Method(ABC, Generic[S]):
     def start(self, x: Array) -> S:
         """Return the first state, from a feasible point."""
 
+    def warm(self, state: S) -> S:
+        """Return the first state for a starting point that the user thinks is good."""
+        return state
+
     @abstractmethod
     def ask(self, state: S) -> Request:
         """Say what work comes next."""
@@ -74,6 +78,10 @@ class StageWise(Method[S]):
 
         ``weights`` tells methods with private duals which mix of their last ones belongs to the new start.
         """
+
+    def starts_anew(self, state: S) -> bool:
+        """Say whether the stage about to run has nothing to do with the stages before it."""
+        return False
 
     @abstractmethod
     def remember(self, memory: int) -> Self:

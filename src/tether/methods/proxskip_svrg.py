@@ -10,6 +10,7 @@ so a stage may cost a single projection. Since P h = 0, ||grad F(x) - h||^2 boun
 certifies x without one.
 """
 
+import math
 from dataclasses import dataclass, replace
 from typing import NamedTuple, Self, final
 
@@ -20,6 +21,9 @@ from tether.conversation import Array, Arrived, Descend, Dual, Facts, Gradient, 
 from tether.methods.base import StageWise
 from tether.methods.parameters import Rule, batch_or_default, check_settings, steps_per_pass, walking_step
 
+NEVER, DUE, TAKEN, REFUSED = range(4)
+SLOW = 0.5  # the fall of the certificate over a stage below which h is under suspicion
+
 
 class ProxSkipSVRGState(NamedTuple):
     """The last projected point and the anchor; h is the worker's."""
@@ -27,6 +31,10 @@ class ProxSkipSVRGState(NamedTuple):
     x: Array
     anchor: Array
     measured: bool  # the full pass at the anchor has been made
+    certificate: float  # ||grad F - h||^2 at the last anchor
+    renewal: int  # of h by projecting the gradient at this anchor: NEVER, DUE, TAKEN or REFUSED
+    patience: int  # stages to wait after a renewal that changed little
+    next_renewal: int  # the stage from which h may be renewed again
     weights: Array | None  # the mix of remembered duals that the stage starts with
     step_size: float
     step: int
@@ -58,6 +66,9 @@ class ProxSkipSVRG(StageWise[ProxSkipSVRGState]):
         Which rule fills the step size.
     replacement : bool, default False
         Draw samples independently instead of permuting each pass.
+    renew : bool, default False
+        Project the gradient at an anchor, one projection more, when the certificate falls slowly: long stages
+        on well-conditioned problems learn h slowly. After a renewal that changed little, wait longer.
     keep : int, default 1
         Duals remembered by the workers; `Anderson` sets it.
 
@@ -75,6 +86,7 @@ class ProxSkipSVRG(StageWise[ProxSkipSVRGState]):
     seed: int | None = None
     parameters: Rule = "practical"
     replacement: bool = False
+    renew: bool = False
     keep: int = 1
 
     def __post_init__(self) -> None:
@@ -98,15 +110,22 @@ class ProxSkipSVRG(StageWise[ProxSkipSVRGState]):
             step_size=step,
             batch_size=batch,
             seed=facts.seed if self.seed is None else self.seed,
+            keep=max(self.keep, 1 + self.renew),  # a renewal must be able to go back to the dual before
         )
 
     def start(self, x: Array) -> ProxSkipSVRGState:
         """Begin at a feasible point with h = 0."""
         assert self.step_size
-        return ProxSkipSVRGState(x, x, False, None, self.step_size, 0, 0, 0, 0)
+        return ProxSkipSVRGState(x, x, False, math.inf, NEVER, 1, 0, None, self.step_size, 0, 0, 0, 0)
+
+    def warm(self, state: ProxSkipSVRGState) -> ProxSkipSVRGState:
+        """Take h from the gradient at once: h = 0 would lead away from a good point."""
+        return state._replace(renewal=DUE) if self.renew else state
 
     def ask(self, state: ProxSkipSVRGState) -> Request:
         """Make the full pass at a new anchor, else walk to the next projection."""
+        if state.renewal == DUE:
+            return Gradient(state.anchor, dual=self._dual(state)._replace(seed=True))
         if not state.measured:
             return Gradient(state.anchor, tangent=False, dual=self._dual(state))
         steps = self._leg(state)
@@ -125,7 +144,9 @@ class ProxSkipSVRG(StageWise[ProxSkipSVRGState]):
         assert self.interval
         expected = self.interval if self.random else steps
         rate = 1 / (state.step_size * expected)
-        return Dual(rate, state.weights, self.keep, renew=state.step > 0)
+        over = state.step > 0 or state.renewal == REFUSED
+        keep = max(self.keep, 2)  # a renewal that is refused comes on top of the dual in use
+        return Dual(rate, state.weights, keep, renew=over)
 
     def _leg(self, state: ProxSkipSVRGState) -> int:
         assert self.interval and self.stage_length
@@ -139,18 +160,40 @@ class ProxSkipSVRG(StageWise[ProxSkipSVRGState]):
     def tell(self, state: ProxSkipSVRGState, reply: Reply) -> ProxSkipSVRGState:
         """Go on from the projected point, with a new anchor when the stage is over."""
         if isinstance(reply, Measured):
-            return state._replace(measured=True)
+            return self._renewed(state, reply) if state.renewal == DUE else self._measured(state, reply)
         over = self._is_over(state, reply)
         steps = reply.work.steps
         return state._replace(
             x=reply.end,
             anchor=reply.end if over else state.anchor,
             measured=not over,
+            renewal=NEVER if over else state.renewal,
             weights=None,
             step=0 if over else state.step + steps,
             clock=state.clock + steps,
             rounds=state.rounds + 1,
             stage=state.stage + over,
+        )
+
+    def _measured(self, state: ProxSkipSVRGState, reply: Measured) -> ProxSkipSVRGState:
+        """Note the certificate; if it falls slowly, h may be what is wrong with it."""
+        slow = SLOW * state.certificate < reply.certificate < math.inf
+        if self.renew and slow and state.stage >= max(state.next_renewal, 1):
+            return state._replace(renewal=DUE, certificate=reply.certificate)
+        return state._replace(measured=True, certificate=reply.certificate)
+
+    def _renewed(self, state: ProxSkipSVRGState, reply: Measured) -> ProxSkipSVRGState:
+        """Take h = grad F - P grad F; if that changes little, keep the old mix and wait longer next time."""
+        useful = reply.certificate < SLOW * state.certificate
+        patience = 1 if useful else 2 * state.patience
+        old = np.ones(1) if state.weights is None else state.weights
+        return state._replace(
+            measured=True,
+            certificate=reply.certificate if useful else state.certificate,
+            renewal=TAKEN if useful else REFUSED,
+            patience=patience,
+            next_renewal=state.stage + patience,
+            weights=None if useful else np.append(old, 0.0),  # past the dual that was refused
         )
 
     def _is_over(self, state: ProxSkipSVRGState, reply: Arrived) -> bool:
@@ -172,17 +215,22 @@ class ProxSkipSVRG(StageWise[ProxSkipSVRGState]):
         """Return x at the start of a stage."""
         return (state.x,) if not state.measured else None
 
+    def starts_anew(self, state: ProxSkipSVRGState) -> bool:
+        """Say whether the stage starts with a renewed dual."""
+        return state.renewal == TAKEN
+
     def move(
         self, state: ProxSkipSVRGState, coordinates: tuple[Array, ...], weights: Array | None
     ) -> ProxSkipSVRGState:
         """Start the stage elsewhere, with the same mix of duals."""
         x = coordinates[0]
-        return state._replace(x=x, anchor=x, measured=False, weights=weights, step=0)
+        return state._replace(x=x, anchor=x, measured=False, renewal=NEVER, weights=weights, step=0)
 
     def remember(self, memory: int) -> Self:
         """Have the workers remember the duals of that many stages."""
         return replace(self, keep=memory)
 
     def soften(self, state: ProxSkipSVRGState, factor: float) -> ProxSkipSVRGState:
-        """Scale eta."""
-        return state._replace(step_size=state.step_size * factor)
+        """Scale eta; the stage that is tried again keeps its dual."""
+        wait = max(state.next_renewal, state.stage + 1)
+        return state._replace(step_size=state.step_size * factor, next_renewal=wait)

@@ -1,0 +1,33 @@
+"""Package descriptions: long, thin, sparse rows."""
+
+import numpy as np
+from benchmark_utils.problem import Problem, data_file, loaded, random_rows
+from benchopt import BaseDataset
+from scipy import sparse
+from sklearn.preprocessing import normalize
+
+
+class Dataset(BaseDataset):
+    """63,620 descriptions, 30,974 words, logistic; 200 dense or 2,000 sparse constraints."""
+
+    name = "text"
+    parameters = {"constraints": ["dense", "sparse"]}  # noqa: RUF012 (benchopt's way)
+
+    def get_data(self) -> dict:
+        """Return the problem."""
+        return loaded(lambda: _build(self.constraints))
+
+
+def _build(constraints: str) -> Problem:
+    stored = sparse.load_npz(data_file("debian_packages_X.npz"))
+    X = normalize(sparse.csr_array(stored).astype(np.float64))
+    y = np.load(data_file("debian_packages_y.npy"))
+    A = random_rows(200, X.shape[1]) if constraints == "dense" else _sparse_rows(2_000, X.shape[1], 20)
+    return Problem(f"text-{constraints}", X, y, A, np.zeros(A.shape[0]), "logistic", l2=1.0 / X.shape[0])
+
+
+def _sparse_rows(count: int, dim: int, each: int) -> sparse.csr_array:
+    rng = np.random.default_rng(0)
+    columns = np.concatenate([rng.choice(dim, each, replace=False) for _ in range(count)])
+    entries = rng.standard_normal(count * each)
+    return sparse.csr_array((entries, columns, np.arange(count + 1) * each), shape=(count, dim))
