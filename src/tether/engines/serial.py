@@ -10,6 +10,8 @@ from tether.engines import worker
 from tether.engines.base import Engine, Problem
 from tether.engines.worker import Desk, Local, Memory
 
+LITTLE = 1e-5  # the share of a direction below which its projection has lost too many digits
+
 
 @final
 class Serial(Engine):
@@ -49,19 +51,20 @@ def _measured(problem: Problem, request: Gradient, local: Local, memory: Memory)
         normal = np.zeros_like(full) if local.dual is None else local.dual
         tangent, misfit = None, full - normal
     else:
-        tangent = misfit = _tangent(problem, local.direction)
-        normal, work = full - tangent, work._replace(rounds=1, projections=1)
+        tangent, vectors = _tangent(problem, local.direction)
+        misfit, normal = tangent, full - tangent
+        work = work._replace(rounds=1, projections=vectors)
         memory = worker.settle(request, local, (tangent,), memory)
     certificate, scale = float(misfit @ misfit), float(np.linalg.norm(full))
     return Measured(request.point, evaluation.value, certificate, scale, tangent, normal, work), memory
 
 
-def _tangent(problem: Problem, direction: Array) -> Array:
-    """Project a direction, twice where little is left of it: else rounding would lead off the constraint."""
+def _tangent(problem: Problem, direction: Array) -> tuple[Array, int]:
+    """Project a direction, twice where so little is left that rounding would lead off the constraint."""
     tangent = problem.constraint.tangent(direction)
-    if np.linalg.norm(tangent) > 0.1 * np.linalg.norm(direction):
-        return tangent
-    return problem.constraint.tangent(tangent)
+    if float(tangent @ tangent) > LITTLE**2 * float(direction @ direction):
+        return tangent, 1
+    return problem.constraint.tangent(tangent), 2
 
 
 def _arrived(problem: Problem, request: Descend, local: Local, memory: Memory) -> tuple[Arrived, Memory]:
