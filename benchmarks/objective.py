@@ -13,7 +13,7 @@ class Objective(BaseObjective):
 
     name = "Linearly constrained finite sums"
     min_benchopt_version = "1.6"
-    requirements = ["pip::tether"]
+    requirements = ["pip::tether"]  # noqa: RUF012
     sampling_strategy = "callback"
     test_dataset_name = "small"
 

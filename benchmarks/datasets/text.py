@@ -11,7 +11,7 @@ class Dataset(BaseDataset):
     """63,620 descriptions, 30,974 words, logistic; 200 dense or 2,000 sparse constraints."""
 
     name = "text"
-    parameters = {"constraints": ["dense", "sparse"]}  # noqa: RUF012 (benchopt's way)
+    parameters = {"constraints": ["dense", "sparse"]}  # noqa: RUF012
 
     def get_data(self) -> dict:
         """Return the problem."""

@@ -12,7 +12,7 @@ class Solver(Iterative):
     """FISTA with backtracking, by Tether's compiled gradient and projector."""
 
     name = "copt accelerated"
-    requirements = ["pip::copt"]
+    requirements = ["pip::copt"]  # noqa: RUF012
 
     def run(self, go_on):
         """Iterate until told to stop."""

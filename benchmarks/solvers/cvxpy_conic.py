@@ -10,8 +10,8 @@ class Solver(OneShot):
     """SCS (first order) or Clarabel (interior point)."""
 
     name = "cvxpy"
-    requirements = ["pip::cvxpy", "pip::scs", "pip::clarabel"]
-    parameters = {"solver": ["SCS", "CLARABEL"]}  # noqa: RUF012 (benchopt's way)
+    requirements = ["pip::cvxpy", "pip::scs", "pip::clarabel"]  # noqa: RUF012
+    parameters = {"solver": ["SCS", "CLARABEL"]}  # noqa: RUF012
 
     def skip(self, problem):
         """Leave out what cannot fit in memory."""

@@ -16,7 +16,7 @@ class Solver(Iterative):
     """FISTA with backtracking; jit is off because the gradient is not JAX's."""
 
     name = "jaxopt ProjectedGradient"
-    requirements = ["pip::jaxopt"]
+    requirements = ["pip::jaxopt"]  # noqa: RUF012
 
     def run(self, go_on):
         """Step until told to stop."""

@@ -10,7 +10,7 @@ class Solver(Quadratic):
     """2C x + A'u = -g, A x = b."""
 
     name = "sparse KKT (splu)"
-    requirements = ["pip::scipy"]
+    requirements = ["pip::scipy"]  # noqa: RUF012
     exact = True
 
     def run(self, tolerance):

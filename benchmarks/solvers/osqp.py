@@ -10,7 +10,7 @@ class Solver(Quadratic):
     """OSQP on the matrix 2C."""
 
     name = "osqp"
-    requirements = ["pip::osqp"]
+    requirements = ["pip::osqp"]  # noqa: RUF012
 
     def run(self, tolerance):
         """Form the matrix, factorise, iterate."""

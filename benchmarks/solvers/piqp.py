@@ -9,7 +9,7 @@ class Solver(Quadratic):
     """PIQP's dense solver on the matrix 2C."""
 
     name = "piqp"
-    requirements = ["pip::piqp"]
+    requirements = ["pip::piqp"]  # noqa: RUF012
 
     def run(self, tolerance):
         """Form the matrix and solve."""

@@ -9,7 +9,7 @@ class Solver(Quadratic):
     """ProxQP's dense solver on the matrix 2C."""
 
     name = "proxqp"
-    requirements = ["pip::proxsuite"]
+    requirements = ["pip::proxsuite"]  # noqa: RUF012
 
     def run(self, tolerance):
         """Form the matrix and solve."""

@@ -11,7 +11,7 @@ class Solver(Iterative):
     """
 
     name = "scipy L-BFGS-B"
-    requirements = ["pip::scipy"]
+    requirements = ["pip::scipy"]  # noqa: RUF012
 
     def run(self, go_on):
         """Minimise until told to stop."""

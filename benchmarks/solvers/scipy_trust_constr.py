@@ -10,7 +10,7 @@ class Solver(Iterative):
     """The trust-region method of Byrd and Omojokun; A is factorised by SciPy."""
 
     name = "scipy trust-constr"
-    requirements = ["pip::scipy"]
+    requirements = ["pip::scipy"]  # noqa: RUF012
 
     def run(self, go_on):
         """Minimise until told to stop."""

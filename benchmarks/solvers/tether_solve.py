@@ -10,8 +10,8 @@ class Solver(Iterative):
     """`tether.solve` with a method's short name."""
 
     name = "tether"
-    requirements = ["pip::tether"]
-    parameters = {  # noqa: RUF012 (benchopt's way)
+    requirements = ["pip::tether"]  # noqa: RUF012
+    parameters = {  # noqa: RUF012
         "method": ["auto", "skip", "lbfgs", "dp-svrg", "dp-asvrg", "nesterov", "p-svrg"]
     }
 

@@ -23,9 +23,7 @@ def compiled(objective: tether.GLM) -> Compiled:
     loss = objective.loss
     return compile_model(
         objective.design,
-        Model(
-            loss.code, loss.parameter, objective.y, objective.weights, objective.n_outputs, objective.l2
-        ),
+        Model(loss.code, loss.parameter, objective.y, objective.weights, objective.n_outputs, objective.l2),
     )
 
 
