@@ -7,7 +7,7 @@ from scipy import sparse
 from scipy.special import expit
 from sklearn.preprocessing import normalize
 
-N, P, EACH = 400_000, 50_000, 60  # columns are drawn with repetition: about 55 of 60 are distinct
+N, P, EACH = 400_000, 50_000, 56  # columns are drawn with repetition: about 55.5 are distinct
 
 
 class Dataset(BaseDataset):
