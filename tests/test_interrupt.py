@@ -77,7 +77,7 @@ def test_ctrl_c_in_the_callback_returns_the_best_point():
     objective = Interruptible().objective
     sol = tether.solve(objective, CONSTRAINT, "p-svrg", tol=0.0, callback=callback)
     assert sol.status is Status.INTERRUPTED and sol.message.startswith("interrupted")
-    assert sol.fun == objective.value(sol.x) and CONSTRAINT.residual(sol.x) < 1e-12
+    assert sol.fun == pytest.approx(objective.value(sol.x), rel=1e-14) and CONSTRAINT.residual(sol.x) < 1e-12
 
 
 SCRIPT = """

@@ -27,7 +27,7 @@ def solution(objective):
 
 
 def test_the_fields_agree_with_the_problem(objective, solution):
-    assert solution.fun == objective.value(solution.x)
+    assert solution.fun == pytest.approx(objective.value(solution.x), rel=1e-14)
     assert solution.residual == CONSTRAINT.residual(solution.x) < 1e-12
     tangent = CONSTRAINT.tangent(objective.gradient(solution.x))
     mu = objective.smoothness.convexity
