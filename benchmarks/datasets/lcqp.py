@@ -23,4 +23,4 @@ def _build() -> Problem:
     rng.standard_normal(out=factors)
     factors *= np.geomspace(1.0, 0.05, P)
     A = random_rows(20, P)
-    return Problem("lcqp", factors, rng.standard_normal(P), A, A.sum(axis=1) / P, "quadratic")
+    return Problem("lcqp", factors, 0.02 * rng.standard_normal(P), A, A.sum(axis=1) / P, "quadratic")

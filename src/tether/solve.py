@@ -19,6 +19,7 @@ from scipy.optimize import LinearConstraint
 from tether.checkpoint import as_path
 from tether.constraints import Constraint, as_constraint
 from tether.conversation import Array, Reply
+from tether.direct import direct_solution
 from tether.engines.base import Engine, Problem
 from tether.engines.serial import Serial
 from tether.logbook import Callback, Logbook
@@ -108,6 +109,9 @@ def solve(
         raise TypeError(f"callback must be a function of one argument, got {callback!r}.")
     session = _open(objective, constraint, method, seed, engine)
     start = _starting_point(x0, session.facts.dim)
+    if x0 is None and method == "auto" and isinstance(session.engine, Serial):
+        solved = direct_solution(objective, session.problem.constraint)
+        start = start if solved is None else solved
     if max_passes is None and max_rounds is None and max_seconds is None:
         max_passes = DEFAULT_PASSES
     facts = session.facts

@@ -73,12 +73,18 @@ class Affine(Constraint):
         self.shape = (int(matrix.shape[0]), int(matrix.shape[1]))
         self.dim = self.shape[1]
         self.b = np.zeros(self.shape[0]) if b is None else real_vector(b, self.shape[0], "b")
+        self._matrix = None if isinstance(matrix, LinearOperator) else matrix
         self._rows = _rows_of(matrix)
         self._origin = self._shortest_point()
         self.rank = self._rows.rank
         self.redundant = self._rows.redundant
         if self.redundant:
             log.info("%r: dropped redundant rows %s.", self, _few(self.redundant))
+
+    @property
+    def equations(self) -> tuple[Any, Array] | None:
+        """A and b, unless A is an operator."""
+        return None if self._matrix is None else (self._matrix, self.b)
 
     def _shortest_point(self) -> Array:
         if not self.b.any():

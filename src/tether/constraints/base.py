@@ -6,6 +6,7 @@ Everything that costs (factorisations) happens when the object is built.
 """
 
 from abc import ABC, abstractmethod
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,6 +19,11 @@ class Constraint(ABC):
 
     #: Length of the vectors it acts on; None when any length will do.
     dim: int | None = None
+
+    @property
+    def equations(self) -> tuple[Any, Array] | None:
+        """A (dense or sparse) and b, where they are at hand."""
+        return None
 
     @abstractmethod
     def project(self, x: Array) -> Array:

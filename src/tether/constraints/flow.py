@@ -69,6 +69,11 @@ class Flow(Constraint):
         require_consistent(self._rows, self.supply[self._free], fit)
         self._origin = fit.point
 
+    @property
+    def equations(self) -> tuple[Any, Array] | None:
+        """The incidence matrix and the supplies, one node of each component left out."""
+        return self._incidence()[self._free], self.supply[self._free]
+
     def project(self, x: Array) -> Array:
         """Return the nearest flow that balances every node."""
         return self.tangent(x) + self._origin

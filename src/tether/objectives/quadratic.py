@@ -83,6 +83,11 @@ class Quadratic(Objective):
             raise ValueError(f"linear must have length {self.dim}, the width of C, got {len(self.linear)}.")
         self.constant = _finite_number("constant", constant)
 
+    @property
+    def matrix(self) -> NDArray[Any] | sparse.csr_array | None:
+        """C, where it is not given by its factors."""
+        return self.form.matrix if isinstance(self.form, _MatrixForm) else None
+
     def evaluate(self, x: Array) -> Evaluation:
         """Return F(x), its gradient and, of factors, the slopes 2 c_i^T x."""
         if self._compiled is not None:

@@ -1,0 +1,69 @@
+"""One linear system instead of a run: quadratics whose matrix is at hand.
+
+The minimiser of x^T C x + g^T x on A x = b and its multipliers solve
+
+    [ 2C  A^T ] [ x ]   [ -g ]
+    [ A    0  ] [ l ] = [  b ]
+
+The system is shifted by a little so that any elimination order is safe, and the shift is refined away.
+"""
+
+from typing import Any
+
+import numpy as np
+from scipy import sparse
+from scipy.linalg import lu_factor, lu_solve
+from scipy.sparse.linalg import splu
+
+from tether.constraints import Constraint, Unconstrained
+from tether.conversation import Array
+from tether.objectives import Objective, Quadratic
+
+DENSE = 1_500  # unknowns up to which a dense factorisation is quick
+ROW_ENTRIES = 50  # entries a row up to which a larger system counts as sparse
+SHIFT = 1e-9  # relative to the largest entry
+REFINEMENTS = 8
+
+
+def direct_solution(objective: Objective, constraint: Constraint) -> Array | None:
+    """Return the solution of a quadratic's optimality system; None where there is no such system."""
+    if not isinstance(objective, Quadratic) or objective.matrix is None:
+        return None
+    if isinstance(constraint, Unconstrained):
+        equations: Any = (sparse.csr_array((0, objective.dim)), np.zeros(0))
+    else:
+        equations = constraint.equations
+    if equations is None:
+        return None
+    system, target = _system(objective.matrix, objective.linear, *equations)
+    if system.shape[0] > DENSE and system.nnz > ROW_ENTRIES * system.shape[0]:
+        return None
+    solution = _solve(system, target, objective.dim)[: objective.dim]
+    return solution if np.isfinite(solution).all() else None
+
+
+def _system(matrix: Any, linear: Array, rows: Any, b: Array) -> tuple[sparse.csr_array, Array]:
+    """Return the optimality system with rows of unit length."""
+    rows = sparse.csr_array(rows)
+    lengths = np.sqrt(rows.multiply(rows).sum(axis=1)) if rows.shape[0] else np.zeros(0)
+    lengths[lengths == 0] = 1.0
+    rows = sparse.csr_array(sparse.diags_array(1.0 / lengths) @ rows)
+    system = sparse.block_array([[2.0 * sparse.csr_array(matrix), rows.T], [rows, None]], format="csr")
+    return system, np.concatenate([-linear, b / lengths])
+
+
+def _solve(system: sparse.csr_array, target: Array, n_variables: int) -> Array:
+    """Factorise the shifted system and refine towards the solution of the system itself."""
+    size = system.shape[0]
+    signs = np.where(np.arange(size) < n_variables, 1.0, -1.0)
+    shift = SHIFT * max(1.0, float(abs(system).max()))
+    shifted = sparse.csc_array(system + shift * sparse.diags_array(signs))
+    if size <= DENSE:
+        factor = lu_factor(shifted.toarray())
+        apply = lambda r: lu_solve(factor, r)  # noqa: E731
+    else:
+        apply = splu(shifted, permc_spec="MMD_AT_PLUS_A", diag_pivot_thresh=0.0).solve
+    solution = np.zeros(size)
+    for _ in range(REFINEMENTS):
+        solution = solution + apply(target - system @ solution)
+    return solution
