@@ -17,13 +17,15 @@ class Clock:
     def __init__(self, solver: Iterative, judge: Callable[..., dict[str, Any]], note: Callable[[dict], None]):
         self.solver, self.judge, self.note = solver, judge, note
         self.seconds, self.judged, self.limit = 0.0, -1.0, float("inf")
+        self.stopped = False
         self.cost = float("inf")  # of judging: the least so far, because the first time is slow
 
     def run(self, limit: float) -> None:
         """Run the solver from its arrays to the target or the limit."""
         self.limit, self.began = limit, time.perf_counter()
         self.solver.run(self)
-        if self.judged < self.seconds:
+        if not self.stopped:  # the solver came to an end by itself
+            self.seconds += time.perf_counter() - self.began
             self._judge()
 
     def __call__(self) -> bool:
@@ -32,7 +34,7 @@ class Clock:
         over = self.seconds >= self.limit
         if over or self.judged <= 0 or self.seconds - self.judged >= 0.5 * self.cost:
             over = self._judge() or over
-        self.began = time.perf_counter()
+        self.stopped, self.began = over, time.perf_counter()
         return not over
 
     def _judge(self) -> bool:

@@ -15,7 +15,7 @@ ACCURACY = 1e-11  # of the certificate
 
 
 def optimum(problem: Problem, objective: tether.Objective) -> float:
-    """Return F*, from below by at most the certified gap."""
+    """Return F*, from above by at most the certified gap."""
     CACHE.mkdir(exist_ok=True)
     path = CACHE / f"{problem.name}-{_fingerprint(problem)}.json"
     if not path.exists():

@@ -30,13 +30,8 @@ class Solver(Iterative):
             if not go_on():
                 raise StopIteration
 
-        forever = 1e9
-        tether.solve(
-            objective,
-            constraint,
-            self.method,
-            tol=0.0,
-            seed=self.seed,
-            max_passes=forever,
-            callback=heard,
-        )
+        settings = {"tol": 0.0, "seed": self.seed, "max_passes": 1e9, "callback": heard}
+        sol = tether.solve(objective, constraint, self.method, **settings)
+        if sol.status is not tether.Status.CALLBACK:  # it ended by itself
+            self.x, self.projections = sol.x, sol.counts.projections
+            self.passes = sol.counts.gradients / objective.n_samples

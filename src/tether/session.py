@@ -13,6 +13,7 @@ from tether.engines.worker import Memory
 from tether.methods import Method
 from tether.solution import Counts
 from tether.stopping import Incumbent, better
+from tether.threads import one_blas_thread
 
 
 class Run(NamedTuple):
@@ -50,7 +51,9 @@ class Session:
         with np.errstate(over="ignore", invalid="ignore"):
             reply, memory = self.engine.exchange(self.problem, request, run.memory)
             if not audit:
-                run = run._replace(state=self.method.tell(run.state, reply), memory=memory)
+                with one_blas_thread():
+                    state = self.method.tell(run.state, reply)
+                run = run._replace(state=state, memory=memory)
         counts = run.counts.plus(reply.work, run.state.stage)
         run = run._replace(counts=counts, seconds=run.seconds + time.perf_counter() - began)
         return (self._note(run, reply) if isinstance(reply, Measured) else run), reply

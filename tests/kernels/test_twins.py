@@ -5,7 +5,7 @@ import pytest
 from scipy import sparse
 
 import tether
-from tether.kernels import threads
+from tether import threads
 from tether.objectives.compiled import FACTOR, Compiled, Model, compile_model
 from tether.objectives.walk import Averaging, Walk, walk_in_numpy
 

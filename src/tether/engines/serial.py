@@ -9,6 +9,7 @@ from tether.conversation import Array, Arrived, Descend, Facts, Gradient, Measur
 from tether.engines import worker
 from tether.engines.base import Engine, Problem
 from tether.engines.worker import Desk, Local, Memory
+from tether.threads import one_blas_thread
 
 LITTLE = 1e-5  # the share of a direction below which its projection has lost too many digits
 
@@ -34,10 +35,11 @@ class Serial(Engine):
         local, memory = worker.work(Desk(problem.objective, problem.seed), request, memory)
         worked = time.perf_counter()
         reply: Reply
-        if isinstance(request, Gradient):
-            reply, memory = _measured(problem, request, local, memory)
-        else:
-            reply, memory = _arrived(problem, request, local, memory)
+        with one_blas_thread():
+            if isinstance(request, Gradient):
+                reply, memory = _measured(problem, request, local, memory)
+            else:
+                reply, memory = _arrived(problem, request, local, memory)
         work = reply.work._replace(seconds=worked - began, projection_seconds=time.perf_counter() - worked)
         return reply._replace(work=work), memory
 

@@ -71,7 +71,7 @@ def dual_of(dual: Dual | None, memory: Memory) -> Array | None:
     if dual.weights is None:
         return memory.duals[-1]
     used = dual.weights != 0  # a dual with no weight may belong to a walk that overflowed
-    return dual.weights[used] @ memory.duals[-len(dual.weights) :][used]
+    return np.einsum("i,ij->j", dual.weights[used], memory.duals[-len(dual.weights) :][used])
 
 
 def _measure(objective: Objective, request: Gradient, memory: Memory) -> tuple[Local, Memory]:

@@ -14,27 +14,27 @@ TINY = 1e-8  # of a scale: time to write x out and start from one again
 
 
 @njit(cache=True, fastmath=FAST, nogil=True)
-def _ask_for_row(rows, order, t):
-    """Prefetch the addresses of a row far ahead and the entries of one nearer."""
+def ask_for_row(rows, order, t):
+    """Prefetch the address of a row far ahead and the entries of one nearer."""
     if t + 16 < len(order):
         prefetch(rows.indptr, order[t + 16])
-    if t + 6 < len(order):
-        begin, end = rows.indptr[order[t + 6]], rows.indptr[order[t + 6] + 1]
-        for k in range(begin, end, 8):
-            prefetch(rows.data, k)
+    if t + 8 < len(order):
+        begin, end = rows.indptr[order[t + 8]], rows.indptr[order[t + 8] + 1]
         for k in range(begin, end, 16):
             prefetch(rows.indices, k)
+            prefetch(rows.data, k)
+            prefetch(rows.data, k + 8)
 
 
 @njit(cache=True, fastmath=FAST, nogil=True)
-def _ask_for_sample(samples, steps, t):
-    if t + 12 < len(steps.order):
-        i = steps.order[t + 12]
+def _ask_for_sample(samples, steps, products, t):
+    if t + 8 < len(steps.order):
+        i = steps.order[t + 8]
         prefetch(samples.y, i)
         if len(steps.slopes):
             prefetch(steps.slopes, i)
-        if len(samples.weights):
-            prefetch(samples.weights, i)
+        if len(products):
+            prefetch(products, i)
 
 
 @njit(cache=True, fastmath=FAST, nogil=True)
@@ -46,9 +46,17 @@ def _predict(rows, ones, i, x):
 
 
 @njit(cache=True, fastmath=FAST, nogil=True)
-def _write_out(v, q, total, drift, scales):
-    """Make x = a v + b c and the running sum explicit, and reset their scales."""
-    a, b, sum_a, sum_b, fade = scales[0], scales[1], scales[2], scales[3], scales[4]
+def _spread(rows, ones, i, x, d):
+    for k in range(rows.indptr[i], rows.indptr[i + 1]):
+        x[rows.indices[k]] += d * rows.data[k]
+    if ones:
+        x[-1] += d
+
+
+@njit(cache=True, fastmath=FAST, nogil=True)
+def write_out(v, q, total, drift, position, sums):
+    """Make x = a v + b c and the running sum of x explicit."""
+    (a, b), (sum_a, sum_b, fade) = position, sums
     for j in range(len(q)):
         c = drift[j] if len(drift) else 0.0
         total[j] = fade * (total[j] + sum_a * v[j] - q[j] + sum_b * c)
@@ -56,65 +64,50 @@ def _write_out(v, q, total, drift, scales):
     for j in range(len(v)):
         c = drift[j] if len(drift) else 0.0
         v[j] = a * v[j] + b * c
-    scales[0], scales[1], scales[2], scales[3], scales[4] = 1.0, 0.0, 0.0, 0.0, 1.0
 
 
 @njit(cache=True, fastmath=FAST, nogil=True)
-def walk(rows, samples, steps, mean, v, q, total, products, scales, change):
+def walk(rows, samples, steps, mean, v, q, total, products, change):
     """Walk from v, in place, and return the weight of the running sum.
 
-    ``products`` holds <a_i, drift> of every sample; empty: computed when needed. ``scales`` (5 numbers) and
-    ``change`` (one a sample of a batch) are scratch space. ``q`` and ``total`` are empty when no sum is kept.
+    ``products`` holds <a_i, drift> of every sample; empty: computed when needed. ``change`` has one number a
+    sample of a batch. ``q`` and ``total`` are empty when no sum is kept.
     """
-    scales[0], scales[1], scales[2], scales[3], scales[4] = 1.0, 0.0, 0.0, 0.0, 1.0
-    weight = mean.weight
+    a, b, sum_a, sum_b, faded, weight = 1.0, 0.0, 0.0, 0.0, 1.0, mean.weight
     size = steps.batch
     for t in range(len(steps.order) // size):
         eta = steps.step_size / (1.0 + steps.decay * (steps.clock + t))
         for s in range(size):
-            _ask_for_row(rows, steps.order, t * size + s)
-            _ask_for_sample(samples, steps, t * size + s)
+            ask_for_row(rows, steps.order, t * size + s)
+            _ask_for_sample(samples, steps, products, t * size + s)
             i = steps.order[t * size + s]
-            z = scales[0] * _predict(rows, samples.ones, i, v)
+            z = a * _predict(rows, samples.ones, i, v)
             if len(products):
-                z += scales[1] * products[i]
+                z += b * products[i]
             elif len(steps.drift):
-                z += scales[1] * _predict(rows, samples.ones, i, steps.drift)
+                z += b * _predict(rows, samples.ones, i, steps.drift)
             d = slope_of(samples.code, samples.parameter, z, samples.y[i])
             if len(steps.slopes):
                 d -= steps.slopes[i]
             change[s] = d * samples.weights[i] if len(samples.weights) else d
         fade = 1.0 - mean.convexity * eta
         if mean.on and not mean.after:
-            weight = fade * weight + 1.0
-            scales[4] *= fade
-            scales[2] += scales[0] / scales[4]
-            scales[3] += scales[1] / scales[4]
+            weight, faded = fade * weight + 1.0, faded * fade
+            sum_a, sum_b = sum_a + a / faded, sum_b + b / faded
         shrink = 1.0 - eta * steps.ridge
-        scales[0] *= shrink
-        scales[1] = shrink * scales[1] - eta
-        factor = eta / (scales[0] * size)
+        a, b = a * shrink, b * shrink - eta
         for s in range(size):
-            i = steps.order[t * size + s]
-            d = factor * change[s]
-            for k in range(rows.indptr[i], rows.indptr[i + 1]):
-                v[rows.indices[k]] -= d * rows.data[k]
-            if samples.ones:
-                v[-1] -= d
+            i, d = steps.order[t * size + s], -eta * change[s] / (a * size)
+            _spread(rows, samples.ones, i, v, d)
             if mean.on:
-                d *= scales[2]
-                for k in range(rows.indptr[i], rows.indptr[i + 1]):
-                    q[rows.indices[k]] -= d * rows.data[k]
-                if samples.ones:
-                    q[-1] -= d
+                _spread(rows, samples.ones, i, q, d * sum_a)
         if mean.on and mean.after:
-            weight = fade * weight + 1.0
-            scales[4] *= fade
-            scales[2] += scales[0] / scales[4]
-            scales[3] += scales[1] / scales[4]
-        if scales[0] < TINY or scales[4] < TINY:
-            _write_out(v, q, total, steps.drift, scales)
-    _write_out(v, q, total, steps.drift, scales)
+            weight, faded = fade * weight + 1.0, faded * fade
+            sum_a, sum_b = sum_a + a / faded, sum_b + b / faded
+        if a < TINY or faded < TINY:
+            write_out(v, q, total, steps.drift, (a, b), (sum_a, sum_b, faded))
+            a, b, sum_a, sum_b, faded = 1.0, 0.0, 0.0, 0.0, 1.0
+    write_out(v, q, total, steps.drift, (a, b), (sum_a, sum_b, faded))
     return weight
 
 
@@ -128,11 +121,7 @@ def full_pass(rows, samples, begin, end, x, slopes, gradient):
         value += w * value_of(samples.code, samples.parameter, z, samples.y[i])
         s = slope_of(samples.code, samples.parameter, z, samples.y[i])
         slopes[i] = s
-        s *= w
-        for k in range(rows.indptr[i], rows.indptr[i + 1]):
-            gradient[rows.indices[k]] += s * rows.data[k]
-        if samples.ones:
-            gradient[-1] += s
+        _spread(rows, samples.ones, i, gradient, w * s)
     return value
 
 

@@ -3,7 +3,7 @@
 from numba import njit
 
 from tether.kernels.losses import FAST, softmax_slopes
-from tether.kernels.sparse import TINY, _ask_for_row, _write_out
+from tether.kernels.sparse import TINY, ask_for_row, write_out
 
 
 @njit(cache=True, fastmath=FAST, nogil=True)
@@ -33,23 +33,22 @@ def _spread(rows, ones, i, x, scale, slopes):
 
 
 @njit(cache=True, fastmath=FAST, nogil=True)
-def walk(rows, samples, steps, mean, v, q, total, products, scales, change):
+def walk(rows, samples, steps, mean, v, q, total, products, change):
     """Walk from v, in place, and return the weight of the running sum; ``change`` has K columns."""
-    scales[0], scales[1], scales[2], scales[3], scales[4] = 1.0, 0.0, 0.0, 0.0, 1.0
-    weight = mean.weight
+    a, b, sum_a, sum_b, faded, weight = 1.0, 0.0, 0.0, 0.0, 1.0, mean.weight
     size = steps.batch
     for t in range(len(steps.order) // size):
         eta = steps.step_size / (1.0 + steps.decay * (steps.clock + t))
         for s in range(size):
-            _ask_for_row(rows, steps.order, t * size + s)
+            ask_for_row(rows, steps.order, t * size + s)
             i, z = steps.order[t * size + s], change[s]
             z[:] = 0.0
-            _predict(rows, samples.ones, i, v, scales[0], z)
+            _predict(rows, samples.ones, i, v, a, z)
             if len(products):
                 for c in range(len(z)):
-                    z[c] += scales[1] * products[i, c]
+                    z[c] += b * products[i, c]
             elif len(steps.drift):
-                _predict(rows, samples.ones, i, steps.drift, scales[1], z)
+                _predict(rows, samples.ones, i, steps.drift, b, z)
             softmax_slopes(z, samples.y[i])
             if len(steps.slopes):
                 for c in range(len(z)):
@@ -59,27 +58,22 @@ def walk(rows, samples, steps, mean, v, q, total, products, scales, change):
                     z[c] *= samples.weights[i]
         fade = 1.0 - mean.convexity * eta
         if mean.on and not mean.after:
-            weight = fade * weight + 1.0
-            scales[4] *= fade
-            scales[2] += scales[0] / scales[4]
-            scales[3] += scales[1] / scales[4]
+            weight, faded = fade * weight + 1.0, faded * fade
+            sum_a, sum_b = sum_a + a / faded, sum_b + b / faded
         shrink = 1.0 - eta * steps.ridge
-        scales[0] *= shrink
-        scales[1] = shrink * scales[1] - eta
-        factor = -eta / (scales[0] * size)
+        a, b = a * shrink, b * shrink - eta
         for s in range(size):
-            i = steps.order[t * size + s]
-            _spread(rows, samples.ones, i, v, factor, change[s])
+            i, d = steps.order[t * size + s], -eta / (a * size)
+            _spread(rows, samples.ones, i, v, d, change[s])
             if mean.on:
-                _spread(rows, samples.ones, i, q, factor * scales[2], change[s])
+                _spread(rows, samples.ones, i, q, d * sum_a, change[s])
         if mean.on and mean.after:
-            weight = fade * weight + 1.0
-            scales[4] *= fade
-            scales[2] += scales[0] / scales[4]
-            scales[3] += scales[1] / scales[4]
-        if scales[0] < TINY or scales[4] < TINY:
-            _write_out(v, q, total, steps.drift, scales)
-    _write_out(v, q, total, steps.drift, scales)
+            weight, faded = fade * weight + 1.0, faded * fade
+            sum_a, sum_b = sum_a + a / faded, sum_b + b / faded
+        if a < TINY or faded < TINY:
+            write_out(v, q, total, steps.drift, (a, b), (sum_a, sum_b, faded))
+            a, b, sum_a, sum_b, faded = 1.0, 0.0, 0.0, 0.0, 1.0
+    write_out(v, q, total, steps.drift, (a, b), (sum_a, sum_b, faded))
     return weight
 
 

@@ -11,7 +11,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from tether.kernels import dense, sparse_outputs, threads
+from tether import threads
+from tether.kernels import dense, sparse_outputs
 from tether.kernels import sparse as sparse_one
 from tether.kernels.arguments import CSR, NONE, Mean, Samples, Steps
 from tether.kernels.losses import FACTOR
@@ -77,10 +78,10 @@ class Compiled(ABC):
         value /= self.n_samples
         gradient /= self.n_samples
         if model.ridge:
-            value += 0.5 * model.ridge * float(x @ x)
+            value += 0.5 * model.ridge * float(np.einsum("i,i->", x, x))
             gradient += model.ridge * x
         if model.linear is not None:
-            value += float(model.linear @ x)
+            value += float(np.einsum("i,i->", model.linear, x))
             gradient += model.linear
         return Evaluation(value, gradient, slopes[:, 0] if model.n_outputs == 1 else slopes)
 
@@ -158,10 +159,8 @@ class CompiledSparse(Compiled):
         if one:
             steps = steps._replace(slopes=steps.slopes[:, 0])
             products, change = products[:, 0], change[:, 0]
-        q, scales = np.zeros(len(total)), np.empty(5)
-        weight = self.kernels.walk(
-            self.rows, self.samples, steps, mean, x, q, total, products, scales, change
-        )
+        q = np.zeros(len(total))
+        weight = self.kernels.walk(self.rows, self.samples, steps, mean, x, q, total, products, change)
         return float(weight)
 
     def _products(self, steps: Steps) -> Array:

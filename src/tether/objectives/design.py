@@ -16,7 +16,7 @@ from scipy import sparse
 from tether.objectives.walk import Array, Indices
 
 #: Stored numbers from which a model is worth compiling for.
-COMPILE_FROM = 500_000
+COMPILE_FROM = 200_000
 
 
 class Rows(ABC):

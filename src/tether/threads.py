@@ -5,9 +5,9 @@ of cores, not their timing, decides the last bits.
 """
 
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import AbstractContextManager
+from contextlib import contextmanager
 from functools import cache
 from itertools import pairwise
 from typing import Any, TypeVar
@@ -40,11 +40,24 @@ def _pool(process: int) -> ThreadPoolExecutor:
     return ThreadPoolExecutor(max(1, CORES - 1), thread_name_prefix="tether")
 
 
-def one_blas_thread() -> AbstractContextManager[Any]:
-    """Keep BLAS on the calling thread: small products lose more by waking others than they gain."""
-    return _controller().limit(limits=1, user_api="blas")
+@contextmanager
+def one_blas_thread() -> Iterator[None]:
+    """Keep BLAS on the calling thread.
+
+    Products of a few million numbers lose more by waking other threads than they gain, and lose badly when
+    the cores are busy; our own threads do not wait for each other in between.
+    """
+    libraries = _blas(os.getpid())
+    before = [library.get_num_threads() for library in libraries]
+    for library in libraries:
+        library.set_num_threads(1)
+    try:
+        yield
+    finally:
+        for library, number in zip(libraries, before, strict=True):
+            library.set_num_threads(number)
 
 
 @cache
-def _controller() -> ThreadpoolController:
-    return ThreadpoolController()
+def _blas(process: int) -> list[Any]:
+    return list(ThreadpoolController().select(user_api="blas").lib_controllers)
