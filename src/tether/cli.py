@@ -1,6 +1,7 @@
 """The command line: tether demo | theory."""
 
 import argparse
+import math
 import sys
 from collections.abc import Sequence
 from pathlib import Path
@@ -44,9 +45,12 @@ def _parser() -> argparse.ArgumentParser:
 
 
 def _whole(text: str) -> int:
-    number = float(text)
-    if number != int(number):
-        raise argparse.ArgumentTypeError(f"{text} is not a whole number")
+    try:
+        number = float(text)
+    except ValueError:
+        number = math.nan
+    if not number.is_integer():
+        raise argparse.ArgumentTypeError(f"{text} is not a whole number; write for example 100000 or 1e5")
     return int(number)
 
 
@@ -64,7 +68,7 @@ def _theory(options: argparse.Namespace, console: Console) -> None:
     rows = theory.comparison_table(options.kappa, options.n, options.eps)
     table = Table(box=None, pad_edge=False)
     table.add_column("method", no_wrap=True)
-    for heading in ("E", "m", "steps T", "stages S", "projections P", "gradients G"):
+    for heading in ("E", "m", "T", "S", "P", "G"):
         table.add_column(heading, justify="right")
     for row in sorted(rows, key=lambda row: row.projections):
         stage = "-" if row.stage_length is None else f"{row.stage_length:,}"
@@ -74,7 +78,8 @@ def _theory(options: argparse.Namespace, console: Console) -> None:
         )
     console.print(
         f"To F(x) - F* <= {options.eps:g} with kappa = {options.kappa:g} and N = {options.n:,}\n"
-        "(orders of magnitude: all constants set to 1):\n",
+        "(orders of magnitude, all constants set to 1; E steps between projections, m steps a stage,\n"
+        "T steps, S stages, P projections, G component gradients):\n",
         highlight=False,
     )
     console.print(table)

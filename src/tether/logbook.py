@@ -122,7 +122,7 @@ class Logbook:
     def _intermediate(self, run: Run) -> OptimizeResult:
         best = run.best
         fields: dict[str, Any] = {
-            "x": self.session.method.estimate(run.state),
+            "x": self.session.method.estimate(run.state) if best is None else best.x,
             "fun": np.nan if best is None else best.value,
             "gap": np.nan if best is None else self.stopping.gap(best.certificate),
             "nit": run.counts.rounds,

@@ -79,8 +79,8 @@ def solve(
     max_passes, max_rounds, max_seconds : optional
         Budgets: component gradients over N, projection events, wall time. Without any, max_passes is 1000.
     callback : callable, optional
-        Called after every request with an `OptimizeResult` (x, fun, gap, counts, nit); stops the run by
-        raising StopIteration.
+        Called after every request with an `OptimizeResult`: x, fun and gap of the best point so far, nit,
+        counts and seconds of the run; stops it by raising StopIteration.
     checkpoint : path, optional
         Where to keep the run. If the file exists, the run continues from it, bit for bit.
     engine : Engine, optional

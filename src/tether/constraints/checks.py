@@ -16,7 +16,7 @@ def real_matrix(matrix: Any, name: str) -> Any:
         _require_columns(matrix.shape, name)
         return matrix
     dense = not sp.issparse(matrix)
-    table: Any = _as_array(matrix, name) if dense else matrix
+    table: Any = as_array(matrix, name) if dense else matrix
     _require_real(table.dtype, name)
     if table.ndim == 1:
         table = table.reshape(1, -1)
@@ -34,7 +34,7 @@ def real_matrix(matrix: Any, name: str) -> Any:
 
 def real_vector(vector: Any, length: int, name: str) -> Array:
     """Return a fresh float64 vector of a given length; a number stands for a vector of length 1."""
-    values = np.atleast_1d(_as_array(vector, name))
+    values = np.atleast_1d(as_array(vector, name))
     _require_real(values.dtype, name)
     if values.shape != (length,):
         raise ValueError(f"{name} has shape {values.shape}; it needs shape ({length},).")
@@ -43,7 +43,8 @@ def real_vector(vector: Any, length: int, name: str) -> Array:
     return values
 
 
-def _as_array(values: Any, name: str) -> np.ndarray:
+def as_array(values: Any, name: str) -> np.ndarray:
+    """Return the values as an array, or refuse rows of different lengths."""
     try:
         return np.asarray(values)
     except ValueError as error:

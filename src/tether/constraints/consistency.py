@@ -23,16 +23,18 @@ def require_consistent(rows: Rows, b: Array, fit: Fit) -> None:
             f"A x = b could not be solved to better than {size:.3g}: the rows of A are nearly dependent. "
             "Drop rows that the others almost imply."
         )
+    row = int(np.argmax(np.abs(fit.misfit)))
+    if not rows.adjoint(np.eye(1, len(b), row)[0]).any():
+        value = _number(b[row])
+        raise ValueError(f"A x = b has no solution: row {row} of A is zero but b[{row}] = {value}. Drop it.")
     raise ValueError(_contradiction(fit.misfit, b, size))
 
 
 def _contradiction(misfit: Array, b: Array, size: float) -> str:
     weight = np.abs(misfit)
     culprits = np.flatnonzero(weight > 0.05 * weight.max())
-    if len(culprits) == 1:  # r^T A = 0 with one entry in r: that row of A is zero
-        row = culprits[0]
-        value = _number(b[row])
-        return f"A x = b has no solution: row {row} of A is zero but b[{row}] = {value}. Drop it."
+    if len(culprits) == 1:  # one row against many, each of which has little weight
+        culprits = np.flatnonzero(weight > 1e-6 * weight.max())
     named = np.sort(culprits[np.argsort(-weight[culprits], kind="stable")[:NAMED]])
     values = listed([f"b[{i}] = {_number(b[i])}" for i in named], 0)
     return (

@@ -49,6 +49,10 @@ def _equations(constraint: LinearConstraint) -> Affine:
     rows = 1 if A.ndim == 1 else A.shape[0]
     lower = np.broadcast_to(np.asarray(constraint.lb, dtype=float), (rows,))
     upper = np.broadcast_to(np.asarray(constraint.ub, dtype=float), (rows,))
+    if np.isnan(lower).any() or np.isnan(upper).any() or (np.isinf(lower) & (lower == upper)).any():
+        raise ValueError(
+            "lb and ub of the LinearConstraint must be finite numbers; its equations are A x = lb."
+        )
     unequal = np.flatnonzero(lower != upper)
     if len(unequal):
         i = unequal[0]

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from scipy.sparse.csgraph import connected_components
 
 from tether.constraints.base import Array, Constraint
-from tether.constraints.checks import real_vector
+from tether.constraints.checks import as_array, real_vector
 from tether.constraints.consistency import listed, require_consistent
 from tether.constraints.sparse import sparse_rows
 
@@ -116,7 +116,7 @@ class Flow(Constraint):
 
 
 def _checked_edges(edges: Any, n_nodes: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    table = np.asarray(edges)
+    table = as_array(edges, "edges")
     if table.size == 0:
         raise ValueError("edges is empty; a network needs at least one edge.")
     if table.ndim != 2 or table.shape[1] != 2:

@@ -6,7 +6,14 @@ from typing import NamedTuple, Self, final
 from tether import theory
 from tether.conversation import Array, Arrived, Average, Descend, Facts, Gradient, Measured, Reply, Request
 from tether.methods.base import StageWise
-from tether.methods.parameters import Rule, batch_or_default, check_settings, steps_per_pass, walking_step
+from tether.methods.parameters import (
+    Rule,
+    batch_or_default,
+    check_settings,
+    steps_per_pass,
+    walking_interval,
+    walking_step,
+)
 from tether.methods.schedule import Interval, largest_gap, next_projection
 
 
@@ -37,7 +44,8 @@ class DelayedASVRG(StageWise[DelayedASVRGState]):
     Parameters
     ----------
     interval : int or increasing sequence of int, optional
-        E, the steps between projections, or the projection times within a stage. Open: the whole stage.
+        E, the steps between projections, or the projection times within a stage. Open: 10/(eta L_F) in
+        practice, the whole stage with ``parameters="theory"``.
     stage_length : int, optional
         m. Open: one pass.
     step_size : float, optional
@@ -92,14 +100,14 @@ class DelayedASVRG(StageWise[DelayedASVRGState]):
         batch = batch_or_default(self.batch_size, facts)
         length = self.stage_length or steps_per_pass(batch, facts)
         mu = facts.smoothness.convexity if self.convexity is None else self.convexity
-        filled = replace(
-            self, interval=self.interval or length, stage_length=length, batch_size=batch, convexity=mu
-        )
+        filled = replace(self, stage_length=length, batch_size=batch, convexity=mu)
         if self.parameters == "theory":
-            return filled._with_theory(facts.smoothness.maximum)
+            return replace(filled, interval=self.interval or length)._with_theory(facts.smoothness.maximum)
+        step = self.step_size or walking_step(batch, facts)
         return replace(
             filled,
-            step_size=self.step_size or walking_step(batch, facts),
+            interval=self.interval or walking_interval(step, length, facts),
+            step_size=step,
             momentum=0.3 if self.momentum is None else self.momentum,
         )
 

@@ -6,7 +6,14 @@ from typing import NamedTuple, Self, final
 from tether import theory
 from tether.conversation import Array, Arrived, Average, Descend, Facts, Gradient, Measured, Reply, Request
 from tether.methods.base import StageWise
-from tether.methods.parameters import Rule, batch_or_default, check_settings, steps_per_pass, walking_step
+from tether.methods.parameters import (
+    Rule,
+    batch_or_default,
+    check_settings,
+    steps_per_pass,
+    walking_interval,
+    walking_step,
+)
 from tether.methods.schedule import Interval, largest_gap, next_projection
 
 
@@ -35,7 +42,8 @@ class DelayedSVRG(StageWise[DelayedSVRGState]):
     Parameters
     ----------
     interval : int or increasing sequence of int, optional
-        E, the steps between projections, or the projection times within a stage. Open: the whole stage.
+        E, the steps between projections, or the projection times within a stage. Open: 10/(eta L_F) in
+        practice, the whole stage with ``parameters="theory"``.
     stage_length : int, optional
         m. Open: one pass.
     step_size : float, optional
@@ -82,11 +90,10 @@ class DelayedSVRG(StageWise[DelayedSVRGState]):
         """Fill the open settings."""
         batch = batch_or_default(self.batch_size, facts)
         length = self.stage_length or steps_per_pass(batch, facts)
-        interval = self.interval or length
         mu = facts.smoothness.convexity if self.convexity is None else self.convexity
         step = self.step_size
         if step is None and self.parameters == "theory":
-            gap = largest_gap(interval, length)
+            gap = largest_gap(self.interval or length, length)
             step = theory.step_size(
                 "dp-svrg", smoothness=facts.smoothness.maximum, convexity=mu, interval=gap
             )
@@ -95,13 +102,16 @@ class DelayedSVRG(StageWise[DelayedSVRGState]):
         output = self.output if self.output != "auto" else "last" if mu > 0 else "mean"
         return replace(
             self,
-            interval=interval,
+            interval=self.interval or self._reach(step, length, facts),
             stage_length=length,
             step_size=step,
             batch_size=batch,
             convexity=mu,
             output=output,
         )
+
+    def _reach(self, step: float, length: int, facts: Facts) -> int:
+        return length if self.parameters == "theory" else walking_interval(step, length, facts)
 
     def start(self, x: Array) -> DelayedSVRGState:
         """Begin with x as the first anchor."""

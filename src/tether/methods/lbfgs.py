@@ -16,6 +16,9 @@ from tether.methods.parameters import check_settings
 
 DECREASE = 1e-4  # sufficient decrease (Armijo)
 CURVATURE = 0.9  # weak Wolfe
+RELIABLE = (
+    1e-8  # of ||P grad F||: a smaller change of it is no curvature but rounding, which L-BFGS would amplify
+)
 ROUNDING = 1e-14  # of ||grad F||: a shorter P grad F is mostly rounding, which would lead off the constraint
 
 
@@ -96,7 +99,8 @@ class LBFGS(Method[LBFGSState]):
         """Keep the curvature pair of an accepted step, if it has curvature."""
         assert reply.gradient is not None and state.gradient is not None
         s, y = state.length * state.direction, reply.gradient - state.gradient
-        if float(s @ y) <= 1e-14 * float(y @ y):
+        noise = RELIABLE * float(np.linalg.norm(state.gradient))
+        if float(s @ y) <= 1e-14 * float(y @ y) or float(np.linalg.norm(y)) <= noise:
             return state._replace(stage=state.stage + 1)
         keep = self.memory
         return state._replace(

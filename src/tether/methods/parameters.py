@@ -49,7 +49,7 @@ _RULES: dict[str, tuple[Callable[[Any], bool], str]] = {
     **dict.fromkeys(("stage_length", "batch_size", "memory", "restart", "stages", "keep"), _WHOLE),
     **dict.fromkeys(("step_size", "smoothness", "strength"), _POSITIVE),
     **dict.fromkeys(("convexity", "decay", "damping", "floor"), _NONNEGATIVE),
-    **dict.fromkeys(("random", "replacement"), _SWITCH),
+    **dict.fromkeys(("random", "replacement", "renew"), _SWITCH),
     "seed": (lambda value: _is_whole(value, 0), "a whole number of at least 0"),
     "momentum": (
         lambda value: _is_number(value) and 0 < value <= 1,
@@ -74,6 +74,12 @@ def walking_step(batch_size: int, facts: Facts) -> float:
     constants = facts.smoothness
     spread = 0.0 if batch_size >= facts.n_samples else 4.0 * constants.maximum / batch_size
     return 1.0 / _positive(constants.full + spread)
+
+
+def walking_interval(step_size: float, length: int, facts: Facts) -> int:
+    """Return E for walks whose drift nobody learns: they stay stable for about 10/(eta L_F) steps."""
+    reach = 10.0 / (step_size * _positive(facts.smoothness.full))
+    return max(1, min(length, round(min(reach, length))))
 
 
 def _positive(constant: float) -> float:

@@ -113,6 +113,19 @@ class FiniteSum(Objective):
             raise ValueError(
                 f"value(x, batch) must return one finite number, the mean over the batch, got {value!r}."
             )
+        self._require_means(x)
+
+    def _require_means(self, x: Array) -> None:
+        """Compare what two samples give together with the mean of what each gives."""
+        pair = self._everything[:2]
+        for name, function in (("gradient", self._checked_gradient), ("value", self._value)):
+            apart = [np.asarray(function(x, pair[i : i + 1])) for i in range(len(pair))]
+            size = max(float(np.abs(part).max()) for part in apart)
+            if np.abs(function(x, pair) - np.mean(apart, axis=0)).max() > 1e-4 * size:
+                raise ValueError(
+                    f"{name}(x, batch) must return the mean over the batch, but for two samples it is not the "
+                    "mean of what it gives for each; divide sums by len(batch)."
+                )
 
 
 def _callable(name: str, function: Function) -> Function:

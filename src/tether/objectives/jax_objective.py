@@ -41,6 +41,8 @@ class JaxObjective(Objective):
         smoothness: float | Smoothness | None = None,
         convexity: float = 0.0,
     ) -> None:
+        if not callable(loss):
+            raise ValueError(f"loss must be a function of (params, sample), got {type(loss).__name__}.")
         self.l2 = nonnegative("l2", l2)
         self._convexity = nonnegative("convexity", convexity)
         self._known = checked_smoothness(smoothness, self._convexity)
@@ -121,6 +123,8 @@ def _samples(data: Any) -> tuple[Any, int]:
         raise ValueError(f"data must have equally many samples in every leaf, got lengths {lengths}.")
     if lengths[0] == 0:
         raise ValueError("data must hold at least one sample, got none.")
+    if not all(bool(jnp.isfinite(leaf).all()) for leaf in leaves):
+        raise ValueError("data must be finite, got NaN or infinite entries; impute or drop them.")
     return data, lengths[0]
 
 

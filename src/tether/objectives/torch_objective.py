@@ -36,6 +36,8 @@ class TorchObjective(Objective):
         smoothness: float | Smoothness | None = None,
         convexity: float = 0.0,
     ) -> None:
+        if not isinstance(module, torch.nn.Module):
+            raise ValueError(f"module must be a torch.nn.Module, got {type(module).__name__}.")
         self.l2 = nonnegative("l2", l2)
         self._convexity = nonnegative("convexity", convexity)
         self._known = checked_smoothness(smoothness, self._convexity)
@@ -137,6 +139,9 @@ def _tensors(dataset: Any) -> tuple[torch.Tensor, torch.Tensor]:
         )
     if len(inputs) == 0:
         raise ValueError("dataset must hold at least one sample, got none.")
+    for name, tensor in (("inputs", inputs), ("targets", targets)):
+        if not bool(torch.isfinite(tensor).all()):
+            raise ValueError(f"dataset must be finite, got NaN or infinite {name}; impute or drop them.")
     return inputs, targets
 
 
