@@ -139,3 +139,11 @@ def test_a_callback_cannot_turn_a_divergence_into_a_success(constraint):
     method = tether.methods.DelayedSVRG(step_size=1e3)
     sol = tether.solve(objective, constraint, method, callback=callback)
     assert sol.status is Status.DIVERGED and np.isfinite(sol.x).all()
+
+
+@pytest.mark.parametrize("name", ["nesterov", "dp-svrg"])
+def test_the_callback_sees_the_value_of_the_point_it_sees(objective, constraint, name):
+    seen = []
+    tether.solve(objective, constraint, name, callback=seen.append, tol=1e-9, max_passes=6)
+    for result in seen:
+        assert result.fun == pytest.approx(objective.value(result.x), rel=1e-13)

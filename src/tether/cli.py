@@ -78,8 +78,8 @@ def _theory(options: argparse.Namespace, console: Console) -> None:
         )
     console.print(
         f"To F(x) - F* <= {options.eps:g} with kappa = {options.kappa:g} and N = {options.n:,}\n"
-        "(orders of magnitude, all constants set to 1; E steps between projections, m steps a stage,\n"
-        "T steps, S stages, P projections, G component gradients):\n",
+        "(orders of magnitude, all constants set to 1; E: steps between projections,\n"
+        "m: steps a stage, T: steps, S: stages, P: projections, G: gradients):\n",
         highlight=False,
     )
     console.print(table)

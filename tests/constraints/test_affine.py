@@ -250,3 +250,9 @@ def test_operator_with_wrong_transpose_is_refused():
 def test_operator_that_returns_nan_is_refused():
     with pytest.raises(ValueError, match="A returns NaN or infinite values"):
         Affine(aslinearoperator(np.array([[np.nan, 1.0]])))
+
+
+def test_one_row_against_a_thousand_is_not_called_a_row_of_zeros():
+    A = np.vstack([np.eye(1000), np.ones(1000)])
+    with pytest.raises(ValueError, match=r"rows .* 1000 and 996 more contradict each other"):
+        Affine(A, np.ones(1001))

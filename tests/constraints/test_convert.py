@@ -48,3 +48,9 @@ def test_consensus_must_divide_the_variables():
 def test_anything_else_is_refused_saying_what_is_accepted(given):
     with pytest.raises(TypeError, match=r"must be None, a constraint such as .*LinearConstraint"):
         as_constraint(given, 2)
+
+
+@pytest.mark.parametrize("bound", [np.nan, np.inf])
+def test_bounds_that_are_not_finite_are_refused_by_their_own_names(bound):
+    with pytest.raises(ValueError, match="lb and ub of the LinearConstraint must be finite"):
+        as_constraint(LinearConstraint(np.ones((1, 3)), bound, bound), 3)

@@ -101,3 +101,8 @@ def test_supply_may_be_unbalanced_by_rounding():
 def test_bad_network_is_refused_with_one_sentence(edges, supply, message):
     with pytest.raises(ValueError, match=message):
         Flow(edges, supply)
+
+
+def test_edges_of_different_lengths_are_refused():
+    with pytest.raises(ValueError, match="edges is not an array of numbers"):
+        Flow([[0, 1], [1]], [0.0, 0.0])

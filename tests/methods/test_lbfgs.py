@@ -63,3 +63,15 @@ def test_a_start_at_the_optimum_is_exhausted_at_once():
     solution = tether.solve(objective, tether.Affine(np.ones((1, 3))), "lbfgs", tol=0)
     assert solution.counts.rounds <= 3
     np.testing.assert_array_equal(solution.x, np.zeros(3))
+
+
+def test_rounding_noise_in_the_gradient_does_not_lead_off_the_constraint():
+    rng = np.random.default_rng(1)
+    X = rng.standard_normal((3000, 30))
+    y = X @ rng.standard_normal(30) + rng.standard_normal(3000) > 0
+    constraint = tether.Affine(rng.standard_normal((6, 30)), rng.standard_normal(6))
+    objective = tether.GLM(X.astype(np.float32), y, l2=1e-6)
+    for moment in tether.iterate(objective, constraint, "lbfgs"):
+        if moment.counts.rounds > 150:
+            break
+    assert constraint.residual(moment.x) < 1e-12

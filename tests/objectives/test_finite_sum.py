@@ -120,3 +120,14 @@ def test_anchors_cost_a_second_gradient():
 
     walk = Walk(np.ones(2), 2, 0.1, np.array([[0], [1]]), anchor=np.zeros(2))
     assert _sum().descend(walk).gradients == 4
+
+
+@pytest.mark.parametrize("name", ["gradient", "value"])
+def test_functions_that_return_sums_over_the_batch_are_refused(name):
+    right = {
+        "gradient": lambda x, batch: x - 1.0,
+        "value": lambda x, batch: 0.5 * float((x - 1.0) @ (x - 1.0)),
+    }
+    wrong = {**right, name: lambda x, batch: len(batch) * right[name](x, batch)}
+    with pytest.raises(ValueError, match=rf"{name}\(x, batch\) must return the mean over the batch"):
+        FiniteSum(**wrong, n_samples=10, dim=3)

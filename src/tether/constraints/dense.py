@@ -5,6 +5,7 @@ from scipy.linalg import lstsq, qr, solve_triangular
 
 from tether.constraints.base import Array
 from tether.constraints.rows import Fit, Rows
+from tether.threads import one_blas_thread
 
 # A row closer than this to the span of the others is taken to lie in it: dropping it then moves a
 # projection by no more than this, while keeping it would divide rounding errors by it.
@@ -25,13 +26,14 @@ class DenseRows(Rows):
         self.scale = 1.0 / row_lengths(matrix)
         rows, columns = self.shape
         # LAPACK leaves Q in column order, in which Q^T x and Q y are both passes along contiguous columns.
-        q, r, order = qr(
-            (matrix * self.scale[:, None]).T,
-            mode="full" if 2 * rows > columns else "economic",
-            pivoting=True,
-            overwrite_a=True,
-            check_finite=False,
-        )
+        with one_blas_thread():
+            q, r, order = qr(
+                (matrix * self.scale[:, None]).T,
+                mode="full" if 2 * rows > columns else "economic",
+                pivoting=True,
+                overwrite_a=True,
+                check_finite=False,
+            )
         diagonal = np.abs(np.diag(r))
         rank = int(np.sum(diagonal > self._tolerance))
         self.rank = rank

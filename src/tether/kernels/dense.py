@@ -6,7 +6,7 @@ x has K numbers for each column of the data (K = 1 for one output); large batche
 
 from numba import njit
 
-from tether.kernels.losses import FAST, MULTINOMIAL, slope_of, softmax_slopes, value_of
+from tether.kernels.losses import FAST, MULTINOMIAL, loss_of, slope_of, softmax_slopes
 
 
 @njit(cache=True, fastmath=FAST, nogil=True)
@@ -111,8 +111,8 @@ def measure(samples, begin, z, slopes, weighted):
         if samples.code == MULTINOMIAL:
             value += w * softmax_slopes(z[s], int(samples.y[i]))
         else:
-            value += w * value_of(samples.code, samples.parameter, z[s, 0], samples.y[i])
-            z[s, 0] = slope_of(samples.code, samples.parameter, z[s, 0], samples.y[i])
+            loss, z[s, 0] = loss_of(samples.code, samples.parameter, z[s, 0], samples.y[i])
+            value += w * loss
         for c in range(z.shape[1]):
             slopes[i, c] = z[s, c]
             weighted[s, c] = w * z[s, c]

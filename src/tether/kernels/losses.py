@@ -25,19 +25,23 @@ def slope_of(code, parameter, z, y):
 
 
 @njit(cache=True, fastmath=FAST, nogil=True)
-def value_of(code, parameter, z, y):
-    """Return the loss."""
+def loss_of(code, parameter, z, y):
+    """Return the loss and its derivative in z, which share an exponential."""
     if code == LOGISTIC:
         m = y * z
-        return math.log1p(math.exp(-abs(m))) + max(-m, 0.0)
+        e = math.exp(-abs(m))
+        share = 1.0 / (1.0 + e)
+        return math.log1p(e) + max(-m, 0.0), -y * (e * share if m > 0.0 else share)
     if code == SQUARED:
-        return 0.5 * (z - y) * (z - y)
+        return 0.5 * (z - y) * (z - y), z - y
     if code == HUBER:
         r = abs(z - y)
-        return 0.5 * r * r if r <= parameter else parameter * (r - 0.5 * parameter)
+        value = 0.5 * r * r if r <= parameter else parameter * (r - 0.5 * parameter)
+        return value, min(max(z - y, -parameter), parameter)
     if code == POISSON:
-        return math.exp(z) - y * z
-    return z * z
+        e = math.exp(z)
+        return e - y * z, e - y
+    return z * z, 2.0 * z
 
 
 @njit(cache=True, fastmath=FAST, nogil=True)

@@ -7,7 +7,7 @@ A v - q + B c: A and B are the sums of the weighted a_t and b_t, and q collects 
 
 from numba import njit
 
-from tether.kernels.losses import FAST, slope_of, value_of
+from tether.kernels.losses import FAST, loss_of, slope_of
 from tether.kernels.prefetch import prefetch
 
 TINY = 1e-8  # of a scale: time to write x out and start from one again
@@ -118,8 +118,8 @@ def full_pass(rows, samples, begin, end, x, slopes, gradient):
     for i in range(begin, end):
         z = _predict(rows, samples.ones, i, x)
         w = samples.weights[i] if len(samples.weights) else 1.0
-        value += w * value_of(samples.code, samples.parameter, z, samples.y[i])
-        s = slope_of(samples.code, samples.parameter, z, samples.y[i])
+        loss, s = loss_of(samples.code, samples.parameter, z, samples.y[i])
+        value += w * loss
         slopes[i] = s
         _spread(rows, samples.ones, i, gradient, w * s)
     return value

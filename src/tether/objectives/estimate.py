@@ -69,8 +69,8 @@ def estimated_smoothness(objective: Objective, convexity: float) -> Smoothness:
     full, largest = _FULL_MARGIN * full, _SAMPLE_MARGIN * largest
     if not (math.isfinite(full) and full > 0.0):
         raise ValueError(
-            f"smoothness could not be estimated, the gradient near x = 0 changes at rate {full:g}; look for NaN "
-            "in the data, or give a number."
+            f"smoothness could not be estimated, the gradient near x = 0 changes at rate {full:g}; "
+            "look for NaN in the data, or give a number."
         )
     return Smoothness(max(largest, full, convexity), max(full, convexity), convexity, exact=False)
 

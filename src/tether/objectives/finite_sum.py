@@ -123,8 +123,8 @@ class FiniteSum(Objective):
             size = max(float(np.abs(part).max()) for part in apart)
             if np.abs(function(x, pair) - np.mean(apart, axis=0)).max() > 1e-4 * size:
                 raise ValueError(
-                    f"{name}(x, batch) must return the mean over the batch, but for two samples it is not the "
-                    "mean of what it gives for each; divide sums by len(batch)."
+                    f"{name}(x, batch) must return the mean over the batch, but for two samples it is not "
+                    "the mean of what it gives for each; divide sums by len(batch)."
                 )
 
 
