@@ -225,7 +225,7 @@ def test_a_gradient_of_the_wrong_shape_is_refused_when_the_objective_is_made(ans
 
 def test_a_gradient_that_changes_its_shape_during_the_run_is_refused_too():
     def gradient(x, batch):
-        return x if len(batch) == 1 else np.append(x, 0.0)
+        return x if len(batch) <= 2 else np.append(x, 0.0)
 
     objective = tether.FiniteSum(gradient, lambda x, batch: 0.0, n_samples=5, dim=4, smoothness=1.0)
     refused(ValueError, lambda: tether.solve(objective), "gradient(x, batch)", "(5,)")

@@ -136,7 +136,7 @@ def test_a_callback_cannot_turn_a_divergence_into_a_success(constraint):
         if result.nit > 3:
             raise StopIteration
 
-    method = tether.methods.DelayedSVRG(step_size=1e3)
+    method = tether.methods.DelayedSVRG(step_size=1e3, interval=40)
     sol = tether.solve(objective, constraint, method, callback=callback)
     assert sol.status is Status.DIVERGED and np.isfinite(sol.x).all()
 

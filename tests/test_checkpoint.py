@@ -160,7 +160,7 @@ def test_saving_every_few_seconds_writes_before_the_end(tmp_path, monkeypatch):
     assert seen == [False, True, True, True, True]
 
 
-def test_a_full_disk_leaves_the_older_checkpoint_alone(tmp_path, monkeypatch):
+def test_a_full_disk_costs_neither_the_run_nor_the_older_checkpoint(tmp_path, monkeypatch, caplog):
     path = tmp_path / "run.npz"
     run("nesterov", path, 6)
     before = path.read_bytes()
@@ -170,8 +170,8 @@ def test_a_full_disk_leaves_the_older_checkpoint_alone(tmp_path, monkeypatch):
         raise OSError("no space left on device")
 
     monkeypatch.setattr(np, "savez", full)
-    with pytest.raises(OSError, match="no space left"):
-        run("nesterov", path, 12)
+    assert run("nesterov", path, 12).counts.rounds >= 12
+    assert "could not be written: no space left" in caplog.text
     assert path.read_bytes() == before and [file.name for file in tmp_path.iterdir()] == ["run.npz"]
 
 

@@ -40,7 +40,7 @@ def test_stepping_by_hand_writes_the_history_that_solve_writes(objective, constr
     sol = tether.solve(objective, constraint, method, tol=0.0, max_rounds=25, seed=3, callback=seen.append)
     moments = list(islice(tether.iterate(objective, constraint, method, seed=3), len(seen)))
     for i, (moment, result) in enumerate(zip(moments, seen, strict=True)):
-        np.testing.assert_array_equal(moment.x, result.x)
+        assert result.nit == moment.counts.rounds
         value = moment.reply.value if isinstance(moment.reply, Measured) else np.nan
         np.testing.assert_equal(sol.history["value"][i], value)
         assert [sol.history[name][i] for name in moment.counts._fields] == list(moment.counts)

@@ -30,8 +30,12 @@ def test_a_point_that_is_not_finite_is_never_accurate(convexity, value, certific
 
 
 def test_the_gap_is_the_certificate_over_twice_the_convexity():
-    assert stopping(convexity=0.5).gap(3.0) == 3.0
-    assert math.isnan(stopping(convexity=0.0).gap(3.0))
+    assert stopping(convexity=0.5).gap(measured(certificate=3.0)) == pytest.approx(3.0)
+    assert math.isnan(stopping(convexity=0.0).gap(measured(certificate=3.0)))
+
+
+def test_the_gap_counts_what_rounding_may_hide():
+    assert stopping(convexity=0.5).gap(measured(certificate=0.0, scale=1e6)) > 0
 
 
 @pytest.mark.parametrize(("value", "limit"), [(0.0, 1e-3), (-200.0, 0.2), (200.0, 0.2)])
@@ -48,8 +52,8 @@ def test_without_convexity_the_limit_is_relative_to_large_gradients(scale, limit
 
 
 def test_a_zero_tolerance_is_met_by_an_exact_optimum_only():
-    assert stopping(tol=0.0).is_accurate(measured(certificate=0.0))
-    assert not stopping(tol=0.0).is_accurate(measured(certificate=1e-300))
+    assert stopping(tol=0.0).is_accurate(measured(certificate=0.0, scale=0.0))
+    assert not stopping(tol=0.0).is_accurate(measured(certificate=1e-300, scale=0.0))
 
 
 def test_every_budget_has_its_own_status():

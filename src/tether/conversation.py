@@ -82,8 +82,6 @@ class Work(NamedTuple):
     gradients: int = 0  # component gradients
     rounds: int = 0  # projection events
     projections: int = 0  # vectors projected
-    seconds: float = 0.0  # beside the data
-    projection_seconds: float = 0.0
 
 
 class Measured(NamedTuple):

@@ -8,6 +8,8 @@ The minimiser of x^T C x + g^T x on A x = b and its multipliers solve
 The system is shifted by a little so that any elimination order is safe, and the shift is refined away.
 """
 
+from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -58,9 +60,9 @@ def _solve(system: sparse.csr_array, target: Array, n_variables: int) -> Array:
     signs = np.where(np.arange(size) < n_variables, 1.0, -1.0)
     shift = SHIFT * max(1.0, float(abs(system).max()))
     shifted = sparse.csc_array(system + shift * sparse.diags_array(signs))
+    apply: Callable[[Array], Array]
     if size <= DENSE:
-        factor = lu_factor(shifted.toarray())
-        apply = lambda r: lu_solve(factor, r)  # noqa: E731
+        apply = partial(lu_solve, lu_factor(shifted.toarray()))
     else:
         apply = splu(shifted, permc_spec="MMD_AT_PLUS_A", diag_pivot_thresh=0.0).solve
     solution = np.zeros(size)

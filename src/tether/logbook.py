@@ -1,5 +1,6 @@
 """The record of a run: watch the conversation, decide when it is over, close it into a `Solution`."""
 
+import logging
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -17,6 +18,7 @@ from tether.session import Run, Session
 from tether.solution import Counts, History, Row, Solution, Status
 from tether.stopping import Incumbent, Stopping, has_diverged
 
+log = logging.getLogger("tether")
 Callback = Callable[[OptimizeResult], Any]
 SAVE_EVERY = 3.0  # seconds between two checkpoints
 
@@ -89,7 +91,7 @@ class Logbook:
     def _row(self, run: Run, reply: Reply) -> Row:
         value = gap = np.nan
         if isinstance(reply, Measured):
-            value, gap = reply.value, self.stopping.gap(reply.certificate)
+            value, gap = reply.value, self.stopping.gap(reply)
         passes = run.counts.gradients / self.session.facts.n_samples
         return Row(*run.counts, passes, run.seconds, value, gap)
 
@@ -124,7 +126,7 @@ class Logbook:
         fields: dict[str, Any] = {
             "x": self.session.method.estimate(run.state) if best is None else best.x,
             "fun": np.nan if best is None else best.value,
-            "gap": np.nan if best is None else self.stopping.gap(best.certificate),
+            "gap": np.nan if best is None else self.stopping.gap(best),
             "nit": run.counts.rounds,
             "counts": run.counts,
             "seconds": run.seconds,
@@ -147,10 +149,11 @@ class Logbook:
         x, residual = best.x, constraint.residual(best.x)
         if residual > 1e-12 * (1.0 + float(np.linalg.norm(x))):
             x = self.session.engine.project(self.session.problem, x)
+            best = self.session.look(x, best)
             residual = constraint.residual(x)
         if status is not Status.DIVERGED and self.stopping.is_accurate(best):
             status = Status.CONVERGED
-        gap = self.stopping.gap(best.certificate)
+        gap = self.stopping.gap(best)
         chosen = self.session.method.describe(run.state)
         return Solution(
             x=x,
@@ -186,7 +189,10 @@ class Keeper:
         """Write the run down if it is time."""
         if now or time.monotonic() - self._saved >= SAVE_EVERY:
             light = run._replace(memory=run.memory._replace(evaluation=None))
-            storage.save(self._path, self._identity, light, rows)
+            try:
+                storage.save(self._path, self._identity, light, rows)
+            except OSError as error:  # a full disk must not cost the run
+                log.warning("checkpoint %s could not be written: %s.", self._path, error)
             self._saved = time.monotonic()
 
 

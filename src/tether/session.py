@@ -60,15 +60,26 @@ class Session:
 
     def measure(self, run: Run) -> tuple[Run, Measured]:
         """Measure F at the method's current estimate, outside the conversation."""
+        began = time.perf_counter()
         with np.errstate(over="ignore", invalid="ignore"):
             reply, _ = self.engine.exchange(self.problem, self.method.inspect(run.state), run.memory)
         assert isinstance(reply, Measured)
-        run = run._replace(counts=run.counts.plus(reply.work, run.counts.stages))
+        seconds = run.seconds + time.perf_counter() - began
+        run = run._replace(counts=run.counts.plus(reply.work, run.counts.stages), seconds=seconds)
         return self._note(run, reply), reply
 
     def is_measured(self, run: Run) -> bool:
         """Say whether the method's current estimate is the point where F was last measured."""
         return _same(run.checked_point, self.method.estimate(run.state))
+
+    def look(self, x: Array, known: Incumbent) -> Incumbent:
+        """Return what is known of F at x, where a known point was moved to; measure if that was far."""
+        moved = float(np.linalg.norm(x - known.x))
+        if moved <= 1e-9 * (1.0 + float(np.linalg.norm(x))):
+            return known._replace(x=x)
+        reply, _ = self.engine.exchange(self.problem, Gradient(x), Memory())
+        assert isinstance(reply, Measured)
+        return Incumbent(x, reply.value, reply.certificate, reply.scale, reply.normal)
 
     def identity(self) -> Identity:
         """Describe the run by its method and by what the problem looks like from one fixed point."""

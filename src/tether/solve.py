@@ -8,6 +8,7 @@ A `Session` takes the turns. Around it live four separate things: stopping, reco
 checkpoints.
 """
 
+import time
 from collections.abc import Iterator
 from os import PathLike
 from typing import Any, NamedTuple
@@ -23,7 +24,7 @@ from tether.direct import direct_solution
 from tether.engines.base import Engine, Problem
 from tether.engines.serial import Serial
 from tether.logbook import Callback, Logbook
-from tether.methods import Method, as_method, check_method
+from tether.methods import Auto, Method, as_method, check_method
 from tether.objectives import Objective
 from tether.objectives.inputs import numbers
 from tether.progress import Live, Silent
@@ -70,7 +71,8 @@ def solve(
     method : str or Method, default "auto"
         A short name or an object from `tether.methods`.
     x0 : array or Solution, optional
-        Where to start; it is projected first. Default: the feasible point nearest to 0.
+        Where to start; it is projected first. Default: the feasible point nearest to 0. A run that continues
+        from its checkpoint goes on from there instead.
     tol : float, default 1e-6
         Stop when the gap is certainly at most tol max(1, |F|); for mu = 0, when
         ||P grad F|| <= tol max(1, ||grad F||).
@@ -78,6 +80,7 @@ def solve(
         The same seed gives the same iterates.
     max_passes, max_rounds, max_seconds : optional
         Budgets: component gradients over N, projection events, wall time. Without any, max_passes is 1000.
+        Measuring the point that is returned may add one pass and one round at the end.
     callback : callable, optional
         Called after every request with an `OptimizeResult`: x, fun and gap of the best point so far, nit,
         counts and seconds of the run; stops it by raising StopIteration.
@@ -107,17 +110,13 @@ def solve(
     path = None if checkpoint is None else as_path(checkpoint)
     if callback is not None and not callable(callback):
         raise TypeError(f"callback must be a function of one argument, got {callback!r}.")
-    session = _open(objective, constraint, method, seed, engine)
-    start = _starting_point(x0, session.facts.dim)
-    if x0 is None and method == "auto" and isinstance(session.engine, Serial):
-        solved = direct_solution(objective, session.problem.constraint)
-        start = start if solved is None else solved
+    session, run = _begin(objective, constraint, method, seed, engine, x0)
     if max_passes is None and max_rounds is None and max_seconds is None:
         max_passes = DEFAULT_PASSES
     facts = session.facts
     stopping = Stopping(tol, facts.smoothness.convexity, facts.n_samples, max_passes, max_rounds, max_seconds)
     logbook = Logbook(session, stopping, Live() if verbose else Silent(), callback)
-    return logbook.write(session.begin(start, warm=x0 is not None), path)
+    return logbook.write(run, path)
 
 
 def iterate(
@@ -141,9 +140,7 @@ def iterate(
     >>> moment.x
     array([1., 1., 1.])
     """
-    session = _open(objective, constraint, method, seed, engine)
-    start = _starting_point(x0, session.facts.dim)
-    return _moments(session, session.begin(start, warm=x0 is not None))
+    return _moments(*_begin(objective, constraint, method, seed, engine, x0))
 
 
 def _moments(session: Session, run: Run) -> Iterator[Moment]:
@@ -152,14 +149,16 @@ def _moments(session: Session, run: Run) -> Iterator[Moment]:
         yield Moment(session.method.estimate(run.state), run.state, reply, run.counts)
 
 
-def _open(
+def _begin(
     objective: Objective,
     constraint: Constraint | LinearConstraint | None,
     method: str | Method[Any],
     seed: int,
     engine: Engine | None,
-) -> Session:
-    """Validate the user's words and fill the method's open settings."""
+    x0: ArrayLike | Solution | None,
+) -> tuple[Session, Run]:
+    """Validate the user's words, fill the method's open settings, and start."""
+    began = time.perf_counter()
     if not isinstance(objective, Objective):
         raise TypeError(
             "objective must be a GLM, Quadratic, FiniteSum, or come from from_jax or from_torch; "
@@ -170,10 +169,17 @@ def _open(
     check_method(method)
     if engine is not None and not isinstance(engine, Engine):
         raise TypeError(f"engine must be an object from tether.engines, got {engine!r}.")
-    problem = Problem(objective, as_constraint(constraint, objective.dim), int(seed))
     engine = Serial() if engine is None else engine
+    problem = Problem(objective, as_constraint(constraint, objective.dim), int(seed))
+    start = _starting_point(x0, objective.dim)
+    if method == "auto" and x0 is None and isinstance(engine, Serial):
+        solved = direct_solution(objective, problem.constraint)
+        if solved is not None:
+            start, method = solved, Auto(solved=True)
     facts = engine.facts(problem)
-    return Session(problem, engine, as_method(method, facts), facts)
+    session = Session(problem, engine, as_method(method, facts), facts)
+    run = session.begin(start, warm=x0 is not None)
+    return session, run._replace(seconds=time.perf_counter() - began)
 
 
 def _starting_point(x0: ArrayLike | Solution | None, dim: int) -> Array:

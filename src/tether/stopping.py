@@ -10,6 +10,7 @@ import numpy as np
 from tether.conversation import Array, Arrived, Measured, Reply
 from tether.solution import Counts, Status
 
+ROUNDING = 1e-15  # relative error of a projected gradient, about
 DEFAULT_PASSES = 1000.0
 
 
@@ -43,16 +44,22 @@ class Stopping:
     max_rounds: int | None
     max_seconds: float | None
 
-    def gap(self, certificate: float) -> float:
-        """Return the gap bound that a certificate stands for; nan without strong convexity."""
-        return certificate / (2.0 * self.convexity) if self.convexity > 0 else math.nan
+    def gap(self, point: Measured | Incumbent) -> float:
+        """Return the bound on the gap at a measured point; nan without strong convexity.
+
+        What rounding may have hidden of P grad F is added.
+        """
+        if self.convexity <= 0:
+            return math.nan
+        slope = math.sqrt(point.certificate) + ROUNDING * point.scale
+        return slope * slope / (2.0 * self.convexity)
 
     def is_accurate(self, reply: Measured | Incumbent) -> bool:
         """Say whether a measured point is good enough."""
         if not (math.isfinite(reply.value) and math.isfinite(reply.certificate)):
             return False
         if self.convexity > 0:
-            return self.gap(reply.certificate) <= self.tol * max(1.0, abs(reply.value))
+            return self.gap(reply) <= self.tol * max(1.0, abs(reply.value))
         return math.sqrt(reply.certificate) <= self.tol * max(1.0, reply.scale)
 
     def spent(self, counts: Counts, seconds: float) -> Status | None:

@@ -1,6 +1,5 @@
 """One machine, one worker: a projection is linear algebra."""
 
-import time
 from typing import final
 
 import numpy as np
@@ -31,17 +30,11 @@ class Serial(Engine):
 
     def exchange(self, problem: Problem, request: Request, memory: Memory) -> tuple[Reply, Memory]:
         """Work, project, settle."""
-        began = time.perf_counter()
         local, memory = worker.work(Desk(problem.objective, problem.seed), request, memory)
-        worked = time.perf_counter()
-        reply: Reply
         with one_blas_thread():
             if isinstance(request, Gradient):
-                reply, memory = _measured(problem, request, local, memory)
-            else:
-                reply, memory = _arrived(problem, request, local, memory)
-        work = reply.work._replace(seconds=worked - began, projection_seconds=time.perf_counter() - worked)
-        return reply._replace(work=work), memory
+                return _measured(problem, request, local, memory)
+            return _arrived(problem, request, local, memory)
 
 
 def _measured(problem: Problem, request: Gradient, local: Local, memory: Memory) -> tuple[Measured, Memory]:

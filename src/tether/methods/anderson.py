@@ -45,7 +45,7 @@ class Anderson(Method[AndersonState]):
     ----------
     method : StageWise
         DelayedSVRG, DelayedASVRG or ProxSkipSVRG.
-    memory : int, default 10
+    memory : int, default 20
         M, the stages that are mixed.
     damping : float, default 1e-10
         Regularises the small least-squares problem, relative to its mean eigenvalue.
@@ -53,13 +53,13 @@ class Anderson(Method[AndersonState]):
     Examples
     --------
     >>> from tether.methods import Anderson, ProxSkipSVRG
-    >>> flagship = Anderson(ProxSkipSVRG(), memory=10)
+    >>> flagship = Anderson(ProxSkipSVRG(), memory=20)
     """
 
     recovers: ClassVar[bool] = True
 
     method: StageWise[Any]
-    memory: int = 10
+    memory: int = 20
     damping: float = 1e-10
 
     def __post_init__(self) -> None:

@@ -188,7 +188,7 @@ class CompiledDense(Compiled):
     @property
     def natural_batch(self) -> int:
         """One sample for one output; a batch for several, where matrix products pay."""
-        return 1 if self.model.n_outputs == 1 else max(1, min(128, self.n_samples // 100))
+        return 1 if self.model.n_outputs == 1 else 32
 
     def pass_over(self, x: Array) -> tuple[float, Array, Array]:
         """Return the sum of losses, the slopes and the sum of gradients."""
