@@ -60,7 +60,7 @@ class Live:
         """Show the bar."""
         self._name = name
         self._bar.start()
-        self._task = self._bar.add_task(name, total=1.0, status="starting")
+        self._task = self._bar.add_task(name, total=1.0, status="starting (compiles on first use)")
 
     def update(self, row: Row, fraction: float) -> None:
         """Move the bar, a few times a second."""
