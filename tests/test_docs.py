@@ -1,0 +1,33 @@
+"""What README and docs tell people to type really runs."""
+
+import re
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[1]
+PAGES = ["README.md", "docs/stepping.md"]
+
+
+def snippets(page):
+    """The Python blocks of a page from the first that imports something, in order."""
+    blocks = re.findall(r"```python\n(.*?)```", (ROOT / page).read_text(), flags=re.DOTALL)
+    return [block for block in blocks if "import " in block]
+
+
+@pytest.mark.parametrize("page", PAGES)
+def test_the_snippets_of_a_page_run_in_order(page, capsys):
+    names = {}
+    found = snippets(page)
+    assert found
+    for block in found:
+        exec(compile(block, page, "exec"), names)
+    assert capsys.readouterr().out
+
+
+def test_every_method_name_in_the_readme_exists():
+    from tether.methods import NAMES
+
+    table = (ROOT / "README.md").read_text().split("| name | what it is |")[1].split("\n\n")[0]
+    named = set(re.findall(r'`"([a-z-]+)"`', table))
+    assert named == set(NAMES) - {"auto"}
