@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 from tether.objectives import GLM, Smoothness, from_jax, jax_objective
+from tether.objectives.walk import Averaging, Walk, walk_in_numpy
 
 N, D, K = 60, 5, 3
 
@@ -101,3 +102,30 @@ def test_ridge_counts_into_the_constants(data):
 def test_mistakes_are_refused(data, name, arguments):
     with pytest.raises(ValueError, match=rf"^{name} must"):
         from_jax(**{"loss": cross_entropy, "data": data, "params": _params(), **arguments})
+
+
+@pytest.mark.parametrize("anchored", [False, True])
+@pytest.mark.parametrize("averaging", [None, (0.0, False), (0.5, True)])
+def test_a_walk_in_one_scan_takes_the_steps_of_the_loop_in_numpy(anchored, averaging):
+    rng = np.random.default_rng(3)
+    data = {"a": rng.standard_normal((30, 4)), "y": rng.standard_normal(30)}
+    objective = from_jax(lambda w, s: (s["a"] @ w - s["y"]) ** 2, data, np.zeros(4), l2=0.1)
+    start, anchor, shift, total = rng.standard_normal((4, 4))
+    walk = Walk(
+        start,
+        steps=12,
+        step_size=0.01,
+        batches=rng.integers(0, 30, (12, 3)),
+        shift=shift,
+        anchor=anchor if anchored else None,
+        ridge=0.3,
+        decay=0.05,
+        clock=4,
+        averaging=None if averaging is None else Averaging(total, 2.0, *averaging),
+    )
+    fast, plain = objective.descend(walk), walk_in_numpy(objective, walk)
+    assert fast.gradients == plain.gradients
+    np.testing.assert_allclose(fast.end, plain.end, atol=1e-13)
+    if averaging is not None:
+        assert fast.averaging.weight == pytest.approx(plain.averaging.weight)
+        np.testing.assert_allclose(fast.averaging.total, plain.averaging.total, atol=1e-12)

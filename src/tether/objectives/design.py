@@ -19,6 +19,9 @@ from tether.objectives.walk import Array, Indices
 COMPILE_FROM = 200_000
 
 
+BLOCK = 1 << 18  # entries looked at together, so that nothing as large as the data is made
+
+
 class Rows(ABC):
     """Some rows of data: the two products that a batch gradient is made of."""
 
@@ -123,9 +126,14 @@ class SparseDesign(Design):
 
     def squared_norms(self) -> Array:
         """Return ||a_i||^2 of every row."""
-        squares = np.square(self.matrix.data, dtype=np.float64)
-        entries = (squares, self.matrix.indices, self.matrix.indptr)
-        return sparse.csr_array(entries, shape=self.matrix.shape) @ np.ones(self.width)
+        norms, pointers = np.empty(self.n_samples), self.matrix.indptr
+        step = max(1, BLOCK * self.n_samples // max(1, self.matrix.nnz))
+        for begin in range(0, self.n_samples, step):
+            rows = pointers[begin : begin + step + 1]
+            squares = np.square(self.matrix.data[rows[0] : rows[-1]], dtype=np.float64)
+            sums = np.concatenate([[0.0], np.cumsum(squares)])
+            norms[begin : begin + step] = np.diff(sums[rows - rows[0]])
+        return norms
 
     def block(self, rows: slice) -> Array:
         """Return a range of rows as a dense float64 array."""

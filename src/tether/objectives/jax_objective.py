@@ -5,7 +5,7 @@ only there, so the user's own JAX configuration stays as it is.
 """
 
 from collections.abc import Callable
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Any
 
 import jax
@@ -16,7 +16,7 @@ from jax.flatten_util import ravel_pytree
 from tether.objectives.base import Evaluation, Objective, Smoothness
 from tether.objectives.estimate import checked_smoothness, known_or_estimated, with_ridge
 from tether.objectives.inputs import nonnegative
-from tether.objectives.walk import Array, Indices
+from tether.objectives.walk import Array, Indices, Walk, Walked, walk_in_numpy
 
 try:
     from jax import enable_x64
@@ -54,6 +54,7 @@ class JaxObjective(Objective):
             self.dim = len(self.initial)
             _require_scalar(loss, self._unravel(flat), self._data)
             self._value_and_gradient, self._gradient, self._difference = _compiled(loss, self._unravel)
+            self._scan = _scanned(loss, self._unravel)
         self._chunk = _chunk_size(self._data, self.n_samples)
 
     def evaluate(self, x: Array) -> Evaluation:
@@ -82,6 +83,25 @@ class JaxObjective(Objective):
                 gradient = self._difference(x, anchor, self._data, batch)
         return np.asarray(gradient) + self.l2 * (x if anchor is None else x - anchor)
 
+    def descend(self, walk: Walk) -> Walked:
+        """Take all steps of a walk in one compiled scan."""
+        if walk.batches is None:
+            return walk_in_numpy(self, walk)
+        average, anchored = walk.averaging, walk.anchor is not None
+        start = np.asarray(walk.start, dtype=np.float64)
+        anchor = start if walk.anchor is None else walk.anchor
+        drift = (0.0 if walk.shift is None else walk.shift) - self.l2 * anchored * anchor
+        numbers = (walk.step_size, walk.decay, walk.clock, self.l2 + walk.ridge)
+        mode = 0 if average is None else 2 if average.after else 1
+        sums = (start, 0.0, 0.0) if average is None else (average.total, average.weight, average.convexity)
+        with enable_x64(True):
+            end, total, weight = self._scan(
+                start, anchor, drift, walk.batches, self._data, sums, numbers, anchored=anchored, mode=mode
+            )
+        if average is not None:
+            average = average._replace(total=np.array(total), weight=float(weight))
+        return Walked(np.array(end), average, walk.batches.size * self.cost_of_step(walk))
+
     @cached_property
     def smoothness(self) -> Smoothness:
         """What was given plus the ridge, or estimates with a margin."""
@@ -95,13 +115,55 @@ class JaxObjective(Objective):
         return jax.tree.unflatten(structure, typed)
 
 
-def _compiled(loss: LossOfSample, unravel: Callable[[Any], Any]) -> tuple[Callable[..., Any], ...]:
-    """Return the value and gradient of a batch, its gradient, and the difference of two gradients."""
+def _mean_loss(loss: LossOfSample, unravel: Callable[[Any], Any]) -> Callable[[Any, Any, Any], Any]:
+    """Return the mean loss of a batch as a function of x, the data and the batch."""
 
     def mean(x: Any, data: Any, batch: Any) -> Any:
         samples = jax.tree.map(lambda leaf: leaf[batch], data)
         return jax.vmap(loss, in_axes=(None, 0))(unravel(x), samples).mean()
 
+    return mean
+
+
+def _scanned(loss: LossOfSample, unravel: Callable[[Any], Any]) -> Callable[..., Any]:
+    """Return the loop of `tether.objectives.walk` as one scan; ``mode`` says when x is added to the sum."""
+    gradient = jax.grad(_mean_loss(loss, unravel))
+
+    @partial(jax.jit, static_argnames=("anchored", "mode"))
+    def scan(
+        x: Any,
+        anchor: Any,
+        drift: Any,
+        batches: Any,
+        data: Any,
+        sums: Any,
+        numbers: Any,
+        anchored: Any,
+        mode: Any,
+    ) -> Any:
+        step_size, decay, clock, ridge = numbers
+        total, weight, convexity = sums
+
+        def step(carry: Any, now: Any) -> Any:
+            (x, total, weight), (t, batch) = carry, now
+            eta = step_size / (1.0 + decay * (clock + t))
+            fade = 1.0 - convexity * eta
+            change = gradient(x, data, batch) - (gradient(anchor, data, batch) if anchored else 0.0)
+            after = x - eta * (change + drift + ridge * x)
+            if mode:
+                total, weight = fade * total + (x if mode == 1 else after), fade * weight + 1.0
+            return (after, total, weight), None
+
+        begin = (x, jnp.asarray(total), jnp.asarray(weight, dtype=x.dtype))
+        return jax.lax.scan(step, begin, (jnp.arange(len(batches)), batches))[0]
+
+    return scan
+
+
+def _compiled(loss: LossOfSample, unravel: Callable[[Any], Any]) -> tuple[Callable[..., Any], ...]:
+    """Return the value and gradient of a batch, its gradient, and the difference of two gradients."""
+
+    mean = _mean_loss(loss, unravel)
     gradient = jax.grad(mean)
 
     def difference(x: Any, anchor: Any, data: Any, batch: Any) -> Any:
