@@ -31,7 +31,7 @@ def test_the_answer_solves_the_kkt_system(kind):
     rng = np.random.default_rng(0)
     A, b = rng.standard_normal((4, 12)), rng.standard_normal(4)
     objective, constraint = quadratic(rng, 12), tether.Affine(kind(A), b)
-    system = np.block([[2 * objective.matrix, A.T], [A, np.zeros((4, 4))]])
+    system = np.block([[objective.hessian()[0], A.T], [A, np.zeros((4, 4))]])
     expected = np.linalg.solve(system, np.concatenate([-objective.linear, b]))[:12]
     np.testing.assert_allclose(direct_solution(objective, constraint), expected, atol=1e-11)
     sol = tether.solve(objective, constraint, tol=1e-12)
@@ -46,7 +46,7 @@ def test_redundant_rows_and_no_constraint_are_no_obstacle():
     single = tether.solve(objective, tether.Affine(row, [1.0]), "lbfgs", tol=1e-14)
     np.testing.assert_allclose(doubled.x, single.x, atol=1e-8)
     free = tether.solve(objective, tol=1e-12)
-    np.testing.assert_allclose(free.x, np.linalg.solve(2 * objective.matrix, -objective.linear), atol=1e-10)
+    np.testing.assert_allclose(free.x, np.linalg.solve(objective.hessian()[0], -objective.linear), atol=1e-10)
 
 
 def test_a_flow_with_quadratic_costs_is_solved_directly():
@@ -63,9 +63,24 @@ def test_a_flow_with_quadratic_costs_is_solved_directly():
 
 def test_what_has_no_matrix_or_no_equations_is_left_to_the_methods():
     rng = np.random.default_rng(2)
-    factors = tether.Quadratic(factors=rng.standard_normal((30, 4)))
-    assert direct_solution(factors, tether.Unconstrained(4)) is None
+    logistic = tether.GLM(rng.standard_normal((30, 4)), np.arange(30) % 2)
+    assert direct_solution(logistic, tether.Unconstrained(4)) is None
     assert direct_solution(quadratic(rng, 4), tether.Consensus(2)) is None
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+def test_constrained_least_squares_and_factors_are_solved_directly(weighted):
+    rng = np.random.default_rng(3)
+    X, y = rng.standard_normal((200, 6)), rng.standard_normal(200)
+    constraint = tether.Affine(np.ones((1, 6)), [1.0])
+    weights = rng.random(200) if weighted else None
+    regression = tether.GLM(X, y, loss="squared", l2=0.1, fit_intercept=False, sample_weight=weights)
+    for objective in (regression, tether.Quadratic(factors=X, linear=y[:6])):
+        found = tether.solve(objective, constraint, tol=1e-12)
+        expected = tether.solve(objective, constraint, "lbfgs", tol=1e-14)
+        assert found.success and found.counts.rounds == 2
+        assert "solved directly" in found.message
+        np.testing.assert_allclose(found.x, expected.x, atol=1e-7)
 
 
 @pytest.mark.data

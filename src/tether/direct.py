@@ -1,9 +1,9 @@
 """One linear system instead of a run: quadratics whose matrix is at hand.
 
-The minimiser of x^T C x + g^T x on A x = b and its multipliers solve
+The minimiser of x^T H x / 2 + g^T x on A x = b and its multipliers solve
 
-    [ 2C  A^T ] [ x ]   [ -g ]
-    [ A    0  ] [ l ] = [  b ]
+    [ H  A^T ] [ x ]   [ -g ]
+    [ A   0  ] [ l ] = [  b ]
 
 The system is shifted by a little so that any elimination order is safe, and the shift is refined away.
 """
@@ -19,7 +19,7 @@ from scipy.sparse.linalg import splu
 
 from tether.constraints import Constraint, Unconstrained
 from tether.conversation import Array
-from tether.objectives import Objective, Quadratic
+from tether.objectives import Objective
 
 DENSE = 1_500  # unknowns up to which a dense factorisation is quick
 ROW_ENTRIES = 50  # entries a row up to which a larger system counts as sparse
@@ -29,7 +29,8 @@ REFINEMENTS = 8
 
 def direct_solution(objective: Objective, constraint: Constraint) -> Array | None:
     """Return the solution of a quadratic's optimality system; None where there is no such system."""
-    if not isinstance(objective, Quadratic) or objective.matrix is None:
+    quadratic = objective.hessian()
+    if quadratic is None:
         return None
     if isinstance(constraint, Unconstrained):
         equations: Any = (sparse.csr_array((0, objective.dim)), np.zeros(0))
@@ -37,7 +38,7 @@ def direct_solution(objective: Objective, constraint: Constraint) -> Array | Non
         equations = constraint.equations
     if equations is None:
         return None
-    system, target = _system(objective.matrix, objective.linear, *equations)
+    system, target = _system(*quadratic, *equations)
     if system.shape[0] > DENSE and system.nnz > ROW_ENTRIES * system.shape[0]:
         return None
     solution = _solve(system, target, objective.dim)[: objective.dim]
@@ -50,7 +51,7 @@ def _system(matrix: Any, linear: Array, rows: Any, b: Array) -> tuple[sparse.csr
     lengths = np.sqrt(rows.multiply(rows).sum(axis=1)) if rows.shape[0] else np.zeros(0)
     lengths[lengths == 0] = 1.0
     rows = sparse.csr_array(sparse.diags_array(1.0 / lengths) @ rows)
-    system = sparse.block_array([[2.0 * sparse.csr_array(matrix), rows.T], [rows, None]], format="csr")
+    system = sparse.block_array([[sparse.csr_array(matrix), rows.T], [rows, None]], format="csr")
     return system, np.concatenate([-linear, b / lengths])
 
 

@@ -6,6 +6,7 @@ from scipy import sparse
 
 from tether.objectives.design import SparseRows, as_design
 from tether.objectives.spectrum import (
+    gram_matrix,
     largest_eigenvalue,
     smallest_gram_eigenvalue,
     smallest_sparse_eigenvalue,
@@ -66,7 +67,7 @@ def test_largest_eigenvalue_of_simple_matrices():
 def test_smallest_gram_eigenvalue_sums_blocks_and_stays_below(rng):
     matrix, weights = rng.standard_normal((9000, 3)), rng.random(9000)
     expected = np.linalg.eigvalsh(matrix.T @ (weights[:, None] * matrix) / 9000)[0]
-    found = smallest_gram_eigenvalue(as_design(matrix), weights)
+    found = smallest_gram_eigenvalue(gram_matrix(as_design(matrix), weights), 9000)
     assert found == pytest.approx(expected, rel=1e-9)
     assert found <= expected
 

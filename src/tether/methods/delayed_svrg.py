@@ -42,7 +42,7 @@ class DelayedSVRG(StageWise[DelayedSVRGState]):
     Parameters
     ----------
     interval : int or increasing sequence of int, optional
-        E, the steps between projections, or the projection times within a stage. Open: 10/(eta L_F) in
+        E, the steps between projections, or the projection times within a stage. Open: 2/(eta L_F) in
         practice, the whole stage with ``parameters="theory"``.
     stage_length : int, optional
         m. Open: one pass.

@@ -77,8 +77,8 @@ def walking_step(batch_size: int, facts: Facts) -> float:
 
 
 def walking_interval(step_size: float, length: int, facts: Facts) -> int:
-    """Return E for walks whose drift nobody learns: they stay stable for about 10/(eta L_F) steps."""
-    reach = 10.0 / (step_size * _positive(facts.smoothness.full))
+    """Return E for walks whose drift nobody learns: they stay stable for about 2/(eta L_F) steps."""
+    reach = 2.0 / (step_size * _positive(facts.smoothness.full))
     return max(1, min(length, round(min(reach, length))))
 
 

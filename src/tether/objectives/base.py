@@ -94,6 +94,10 @@ class Objective(ABC):
         """Return grad F(x)."""
         return self.evaluate(x).gradient
 
+    def hessian(self) -> tuple[Any, Array] | None:
+        """Return H and g of F(x) = x^T H x / 2 + g^T x + constant where F is so and H cheap, else None."""
+        return None
+
     def unpack(self, x: Array) -> Any:
         """Return x in the shape natural to the model."""
         return x

@@ -14,7 +14,12 @@ from tether.objectives.base import Evaluation, Objective, Smoothness
 from tether.objectives.design import COMPILE_FROM, Rows, as_design
 from tether.objectives.inputs import matrix, nonnegative, vector
 from tether.objectives.losses import Labels, Loss, Squared, as_loss
-from tether.objectives.spectrum import gram_is_affordable, largest_eigenvalue, smallest_gram_eigenvalue
+from tether.objectives.spectrum import (
+    gram_is_affordable,
+    gram_matrix,
+    largest_eigenvalue,
+    smallest_gram_eigenvalue,
+)
 from tether.objectives.walk import Array, Indices, Walk, Walked, walk_in_numpy
 
 if TYPE_CHECKING:
@@ -155,10 +160,24 @@ class GLM(Objective):
             norms *= self.weights
         spectral = min(largest_eigenvalue(self._covariance, self.design.width), float(norms.mean()))
         convexity = self.l2
-        if isinstance(self.loss, Squared) and gram_is_affordable(self.design, _GRAM_WIDTH):
-            convexity += smallest_gram_eigenvalue(self.design, self.weights)
+        if self._gram is not None:
+            convexity += smallest_gram_eigenvalue(self._gram, self.n_samples)
         maximum, full = curvature * float(norms.max()) + self.l2, curvature * spectral + self.l2
         return Smoothness(maximum, min(full, maximum), convexity, exact)
+
+    @cached_property
+    def _gram(self) -> Array | None:
+        """The weighted Gram matrix of least squares, where it is small and cheap."""
+        if not isinstance(self.loss, Squared) or not gram_is_affordable(self.design, _GRAM_WIDTH):
+            return None
+        return gram_matrix(self.design, self.weights)
+
+    def hessian(self) -> tuple[Any, Array] | None:
+        """Return H and g of a small least-squares problem; None for all others."""
+        if self._gram is None:
+            return None
+        y = self.y if self.weights is None else self.y * self.weights
+        return self._gram + self.l2 * np.eye(self.dim), -self.design.combine(y) / self.n_samples
 
     def unpack(self, x: Array) -> Coefficients:
         """Return the coefficients, (d,) or (d, K), and the intercept apart from each other."""

@@ -19,6 +19,7 @@ from tether.objectives.inputs import matrix as checked_matrix
 from tether.objectives.inputs import numbers, vector
 from tether.objectives.spectrum import (
     gram_is_affordable,
+    gram_matrix,
     largest_eigenvalue,
     largest_ritz_value,
     smallest_gram_eigenvalue,
@@ -83,10 +84,10 @@ class Quadratic(Objective):
             raise ValueError(f"linear must have length {self.dim}, the width of C, got {len(self.linear)}.")
         self.constant = _finite_number("constant", constant)
 
-    @property
-    def matrix(self) -> NDArray[Any] | sparse.csr_array | None:
-        """C, where it is not given by its factors."""
-        return self.form.matrix if isinstance(self.form, _MatrixForm) else None
+    def hessian(self) -> tuple[Any, Array] | None:
+        """Return 2C and g, where C is given or cheap to form."""
+        matrix = self.form.matrix
+        return None if matrix is None else (2.0 * matrix, self.linear)
 
     def evaluate(self, x: Array) -> Evaluation:
         """Return F(x), its gradient and, of factors, the slopes 2 c_i^T x."""
@@ -145,6 +146,11 @@ class Form(ABC):
     n_samples: int
     dim: int
 
+    @property
+    @abstractmethod
+    def matrix(self) -> NDArray[Any] | sparse.csr_array | None:
+        """C; None where forming it would cost too much."""
+
     @abstractmethod
     def evaluate(self, x: Array) -> tuple[float, Array, Array | None]:
         """Return x^T C x, 2 C x and the slopes."""
@@ -165,6 +171,10 @@ class _FactorForm(Form):
         self.design = as_design(checked_matrix("factors", factors))
         self.n_samples, self.dim = self.design.n_samples, self.design.width
 
+    @cached_property
+    def matrix(self) -> NDArray[Any] | None:
+        return gram_matrix(self.design) if gram_is_affordable(self.design, _DENSE_LIMIT) else None
+
     def evaluate(self, x: Array) -> tuple[float, Array, Array | None]:
         z = self.design.predict(x)
         slopes = 2.0 * z
@@ -179,8 +189,9 @@ class _FactorForm(Form):
     def smoothness(self) -> Smoothness:
         norms = self.design.squared_norms()
         curvature = largest_eigenvalue(lambda v: 0.5 * self.product(v, None), self.dim)
-        small = gram_is_affordable(self.design, _DENSE_LIMIT)
-        convexity = 2.0 * smallest_gram_eigenvalue(self.design) if small else 0.0
+        convexity = 0.0
+        if self.matrix is not None:
+            convexity = 2.0 * smallest_gram_eigenvalue(self.matrix, self.n_samples)
         return Smoothness(2.0 * float(norms.max()), 2.0 * min(curvature, float(norms.mean())), convexity)
 
 
@@ -190,17 +201,21 @@ class _MatrixForm(Form):
     n_samples = 1
 
     def __init__(self, matrix: Any) -> None:
-        self.matrix = _symmetric(checked_matrix("matrix", matrix))
-        self.dim = self.matrix.shape[0]
-        self.smallest, self.largest = _spectrum(self.matrix)
+        self._matrix = _symmetric(checked_matrix("matrix", matrix))
+        self.dim = self._matrix.shape[0]
+        self.smallest, self.largest = _spectrum(self._matrix)
         if self.smallest < -_ROUNDING * max(self.largest, -self.smallest):
             raise ValueError(
                 f"matrix must be positive semidefinite, got an eigenvalue of {self.smallest:.3g} or less; "
                 "an indefinite quadratic is not convex."
             )
 
+    @property
+    def matrix(self) -> NDArray[Any] | sparse.csr_array:
+        return self._matrix
+
     def evaluate(self, x: Array) -> tuple[float, Array, Array | None]:
-        half = self.matrix @ x
+        half = self._matrix @ x
         return float(x @ half), 2.0 * half, None
 
     def product(self, v: Array, batch: Indices | None) -> Array:

@@ -58,22 +58,26 @@ def gram_is_affordable(design: Design, largest_width: int) -> bool:
     return design.width <= largest_width and design.n_samples * design.width**2 <= _GRAM_WORK
 
 
-def smallest_gram_eigenvalue(design: Design, weights: Array | None = None) -> float:
-    """Return lambda_min of (1/N) sum_i w_i a_i a_i^T from below.
-
-    The margin, (N + p) machine epsilons times the trace, covers every rounding of the sum.
-    """
-    n, p = design.n_samples, design.width
-    if n < p:
-        return 0.0
-    total = np.zeros((p, p))
-    for start in range(0, n, _GRAM_ROWS):
+def gram_matrix(design: Design, weights: Array | None = None) -> Array:
+    """Return (1/N) sum_i w_i a_i a_i^T."""
+    total = np.zeros((design.width, design.width))
+    for start in range(0, design.n_samples, _GRAM_ROWS):
         rows = design.block(slice(start, start + _GRAM_ROWS))
         if weights is not None:
             rows = rows * np.sqrt(weights[start : start + _GRAM_ROWS])[:, None]
         total += rows.T @ rows
-    margin = (n + p + 8) * _EPSILON * float(np.trace(total))
-    return max(0.0, float(eigvalsh(total, subset_by_index=[0, 0])[0]) - margin) / n
+    return total / design.n_samples
+
+
+def smallest_gram_eigenvalue(gram: Array, n_samples: int) -> float:
+    """Return lambda_min of the Gram matrix of so many samples from below.
+
+    The margin, (N + p) machine epsilons times the trace, covers every rounding of the sum.
+    """
+    if n_samples < len(gram):
+        return 0.0
+    margin = (n_samples + len(gram) + 8) * _EPSILON * float(np.trace(gram))
+    return max(0.0, float(eigvalsh(gram, subset_by_index=[0, 0])[0]) - margin)
 
 
 def smallest_sparse_eigenvalue(matrix: sparse.csr_array, largest: float) -> float:
