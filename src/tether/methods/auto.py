@@ -6,7 +6,7 @@ The choice rests on numbers that do not change from run to run, never on the clo
 gives the same iterates.
 """
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from typing import ClassVar, NamedTuple, Self, final
 
@@ -55,7 +55,7 @@ class Auto(Method[AutoState]):
     recovers: ClassVar[bool] = True
 
     solved: bool = False  # the starting point comes from a linear system and only has to be confirmed
-    facts: Facts | None = None  # filled by `prepare`
+    facts: Facts | None = field(default=None, repr=False)  # filled by `prepare`
 
     def prepare(self, facts: Facts) -> Self:
         """Remember the problem's constants."""

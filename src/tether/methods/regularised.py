@@ -6,7 +6,7 @@ accuracy wanted (Allen-Zhu & Hazan 2016; Corollary 5.3 of Li & Zhang).
 """
 
 import math
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from typing import Any, NamedTuple, Self, final
 
@@ -48,7 +48,7 @@ class Regularised(Method[RegularisedState]):
     method: Method[Any]
     strength: float | None = None
     floor: float = 1e-10
-    facts: Facts | None = None  # filled by `prepare`
+    facts: Facts | None = field(default=None, repr=False)  # filled by `prepare`
 
     def __post_init__(self) -> None:
         check_settings(self)
