@@ -3,7 +3,7 @@
 import logging
 import time
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -98,7 +98,7 @@ class Logbook:
     def _judge(self, run: Run, reply: Reply) -> tuple[Status | None, str]:
         method = self.session.method
         if not method.recovers and has_diverged(reply, run.first):
-            return Status.DIVERGED, _advice(method, run.counts)
+            return Status.DIVERGED, _advice(self.session, run.counts)
         if isinstance(reply, Measured) and self.stopping.is_accurate(reply):
             return Status.CONVERGED, ""
         if method.exhausted(run.state):
@@ -201,9 +201,12 @@ def _name(method: Method[Any]) -> str:
     return type(method).__name__ + (f"({_name(inner)})" if inner is not None else "")
 
 
-def _advice(method: Method[Any], counts: Counts) -> str:
+def _advice(session: Session, counts: Counts) -> str:
     """Say what to change after a divergence."""
+    method: Any = session.method
     step, after = getattr(method, "step_size", None), f" (after {counts.rounds} rounds"
     if step is None:
         return f"{after}); start from another x0 or rescale the data"
-    return f"{after} with step_size={step:g}); try step_size={step / 4:.2g} or a smaller interval"
+    default = replace(method, step_size=None).prepare(session.facts).step_size
+    better = default if default < step else step / 4
+    return f"{after} with step_size={step:g}); try step_size={better:.2g} or a smaller interval"
