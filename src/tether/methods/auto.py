@@ -17,7 +17,7 @@ from tether.methods.lbfgs import LBFGS, LBFGSState
 from tether.methods.proxskip_svrg import ProxSkipSVRG
 
 SMALL = 1_000  # samples below which L-BFGS is quick enough for anybody
-PATIENCE = 12  # stages in which the certificate must fall to a tenth
+PATIENCE = 40  # stages in which the certificate must fall to a tenth
 
 
 class AutoState(NamedTuple):
