@@ -83,9 +83,9 @@ class StageWise(Method[S]):
         """Say whether the stage about to run has nothing to do with the stages before it."""
         return False
 
-    @abstractmethod
     def remember(self, memory: int) -> Self:
-        """Return this method with room for the duals of that many stages."""
+        """Return this method with room for the duals of that many stages; most keep none."""
+        return self
 
     @abstractmethod
     def soften(self, state: S, factor: float) -> S:

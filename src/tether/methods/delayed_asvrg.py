@@ -198,10 +198,6 @@ class DelayedASVRG(StageWise[DelayedASVRGState]):
         """Start the stage elsewhere."""
         return state._replace(anchor=coordinates[0], u=coordinates[1], shift=None, step=0)
 
-    def remember(self, memory: int) -> Self:
-        """Nothing is private here."""
-        return self
-
     def soften(self, state: DelayedASVRGState, factor: float) -> DelayedASVRGState:
         """Scale eta."""
         return state._replace(step_size=state.step_size * factor)

@@ -167,10 +167,6 @@ class DelayedSVRG(StageWise[DelayedSVRGState]):
         """Start the stage elsewhere."""
         return state._replace(anchor=coordinates[0], x=coordinates[1], shift=None, step=0)
 
-    def remember(self, memory: int) -> Self:
-        """Nothing is private here."""
-        return self
-
     def soften(self, state: DelayedSVRGState, factor: float) -> DelayedSVRGState:
         """Scale eta."""
         return state._replace(step_size=state.step_size * factor)
