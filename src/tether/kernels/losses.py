@@ -2,15 +2,13 @@
 
 import math
 
-from numba import njit
-
-FAST = {"reassoc", "contract", "arcp", "nsz"}  # keeps NaN and infinity, which tell of divergence
+from tether.kernels.options import kernel
 
 LOGISTIC, SQUARED, MULTINOMIAL, HUBER, POISSON = range(5)
 FACTOR = 5  # z^2, the sample of a finite-sum quadratic
 
 
-@njit(cache=True, fastmath=FAST, nogil=True)
+@kernel
 def slope_of(code, parameter, z, y):
     """Return the derivative of the loss in z."""
     if code == LOGISTIC:
@@ -24,7 +22,7 @@ def slope_of(code, parameter, z, y):
     return 2.0 * z
 
 
-@njit(cache=True, fastmath=FAST, nogil=True)
+@kernel
 def loss_of(code, parameter, z, y):
     """Return the loss and its derivative in z, which share an exponential."""
     if code == LOGISTIC:
@@ -44,17 +42,17 @@ def loss_of(code, parameter, z, y):
     return z * z, 2.0 * z
 
 
-@njit(cache=True, fastmath=FAST, nogil=True)
-def softmax_slopes(z, y):
-    """Turn K predictions into the slopes of the multinomial loss, in place, and return its value."""
-    top = z[0]
-    for k in range(1, len(z)):
-        top = max(top, z[k])
-    chosen, total = z[y] - top, 0.0
-    for k in range(len(z)):
-        z[k] = math.exp(z[k] - top)
-        total += z[k]
-    for k in range(len(z)):
-        z[k] /= total
-    z[y] -= 1.0
+@kernel
+def softmax_slopes(z, s, y):
+    """Turn the K predictions z[s] into the slopes of the multinomial loss, in place, and return its value."""
+    outputs, top = z.shape[1], z[s, 0]
+    for k in range(1, outputs):
+        top = max(top, z[s, k])
+    chosen, total = z[s, y] - top, 0.0
+    for k in range(outputs):
+        z[s, k] = math.exp(z[s, k] - top)
+        total += z[s, k]
+    for k in range(outputs):
+        z[s, k] /= total
+    z[s, y] -= 1.0
     return math.log(total) - chosen

@@ -3,130 +3,166 @@
 Between two projections x_t = a_t v_t + b_t c with c the constant drift: ridge and drift change two scalars,
 and the sample changes v on its support. The running sum of iterates has the same form. It equals
 A v - q + B c: A and B are the sums of the weighted a_t and b_t, and q collects A times each change of v.
+
+Indices are unsigned, so that the compiler need not ask whether one counts from the end, and the arrays are
+taken out of their tuples before the loop: inside, every access would count references.
 """
 
-from numba import njit
-
-from tether.kernels.losses import FAST, loss_of, slope_of
+from tether.kernels.losses import loss_of, slope_of
+from tether.kernels.options import inlined, kernel
 from tether.kernels.prefetch import prefetch
 
 TINY = 1e-8  # of a scale: time to write x out and start from one again
+FAR, NEAR = 16, 8  # steps ahead in which the address of a row and its entries are asked for
+LINE = 8  # numbers that come with one request
 
 
-@njit(cache=True, fastmath=FAST, nogil=True)
-def ask_for_row(rows, order, t):
-    """Prefetch the address of a row far ahead and the entries of one nearer."""
-    if t + 16 < len(order):
-        prefetch(rows.indptr, order[t + 16])
-    if t + 8 < len(order):
-        begin, end = rows.indptr[order[t + 8]], rows.indptr[order[t + 8] + 1]
-        for k in range(begin, end, 16):
-            prefetch(rows.indices, k)
-            prefetch(rows.data, k)
-            prefetch(rows.data, k + 8)
-
-
-@njit(cache=True, fastmath=FAST, nogil=True)
-def _ask_for_sample(samples, steps, products, t):
-    if t + 8 < len(steps.order):
-        i = steps.order[t + 8]
-        prefetch(samples.y, i)
-        if len(steps.slopes):
-            prefetch(steps.slopes, i)
-        if len(products):
-            prefetch(products, i)
-
-
-@njit(cache=True, fastmath=FAST, nogil=True)
-def _predict(rows, ones, i, x):
+@inlined
+def _dot(data, indices, begin, end, x):
     z = 0.0
-    for k in range(rows.indptr[i], rows.indptr[i + 1]):
-        z += rows.data[k] * x[rows.indices[k]]
-    return z + x[-1] if ones else z
+    for k in range(begin, end):
+        z += data[k] * x[indices[k]]
+    return z
 
 
-@njit(cache=True, fastmath=FAST, nogil=True)
-def _spread(rows, ones, i, x, d):
-    for k in range(rows.indptr[i], rows.indptr[i + 1]):
-        x[rows.indices[k]] += d * rows.data[k]
-    if ones:
-        x[-1] += d
+@inlined
+def _add(data, indices, begin, end, d, x):
+    for k in range(begin, end):
+        x[indices[k]] += d * data[k]
 
 
-@njit(cache=True, fastmath=FAST, nogil=True)
+@kernel
+def accumulate(sums, a, b, fade):
+    """Add x = a v + b c to the running sum, of which only the scalars A, B, fading and weight change."""
+    sum_a, sum_b, faded, weight = sums
+    faded *= fade
+    return sum_a + a / faded, sum_b + b / faded, faded, fade * weight + 1.0
+
+
+@kernel
 def write_out(v, q, total, drift, position, sums):
     """Make x = a v + b c and the running sum of x explicit."""
-    (a, b), (sum_a, sum_b, fade) = position, sums
+    (a, b), (sum_a, sum_b, faded, _) = position, sums
     for j in range(len(q)):
         c = drift[j] if len(drift) else 0.0
-        total[j] = fade * (total[j] + sum_a * v[j] - q[j] + sum_b * c)
+        total[j] = faded * (total[j] + sum_a * v[j] - q[j] + sum_b * c)
         q[j] = 0.0
     for j in range(len(v)):
         c = drift[j] if len(drift) else 0.0
         v[j] = a * v[j] + b * c
 
 
-@njit(cache=True, fastmath=FAST, nogil=True)
-def walk(rows, samples, steps, mean, v, q, total, products, change):
+@kernel
+def walk(
+    data,
+    indices,
+    indptr,
+    code,
+    parameter,
+    y,
+    weights,
+    ones,
+    order,
+    size,
+    step_size,
+    decay,
+    clock,
+    ridge,
+    drift,
+    slopes,
+    convexity,
+    weight,
+    after,
+    on,
+    v,
+    q,
+    total,
+    products,
+    change,
+):
     """Walk from v, in place, and return the weight of the running sum.
 
     ``products`` holds <a_i, drift> of every sample; empty: computed when needed. ``change`` has one number a
     sample of a batch. ``q`` and ``total`` are empty when no sum is kept.
     """
-    a, b, sum_a, sum_b, faded, weight = 1.0, 0.0, 0.0, 0.0, 1.0, mean.weight
-    size = steps.batch
-    for t in range(len(steps.order) // size):
-        eta = steps.step_size / (1.0 + steps.decay * (steps.clock + t))
+    a, b, sums, last = 1.0, 0.0, (0.0, 0.0, 1.0, weight), len(v) - 1
+    for t in range(len(order) // size):
+        eta = step_size / (1.0 + decay * (clock + t))
         for s in range(size):
-            ask_for_row(rows, steps.order, t * size + s)
-            _ask_for_sample(samples, steps, products, t * size + s)
-            i = steps.order[t * size + s]
-            z = a * _predict(rows, samples.ones, i, v)
+            now = t * size + s
+            if now + FAR < len(order):
+                prefetch(indptr, order[now + FAR])
+            if now + NEAR < len(order):
+                soon = order[now + NEAR]
+                prefetch(y, soon)
+                prefetch(slopes, soon)
+                prefetch(products, soon)
+                for k in range(indptr[soon], indptr[soon + 1], LINE):
+                    prefetch(data, k)
+                    prefetch(indices, k)
+            i = order[now]
+            begin, end = indptr[i], indptr[i + 1]
+            z = a * _dot(data, indices, begin, end, v)
+            if ones:
+                z += a * v[last]
             if len(products):
                 z += b * products[i]
-            elif len(steps.drift):
-                z += b * _predict(rows, samples.ones, i, steps.drift)
-            d = slope_of(samples.code, samples.parameter, z, samples.y[i])
-            if len(steps.slopes):
-                d -= steps.slopes[i]
-            change[s] = d * samples.weights[i] if len(samples.weights) else d
-        fade = 1.0 - mean.convexity * eta
-        if mean.on and not mean.after:
-            weight, faded = fade * weight + 1.0, faded * fade
-            sum_a, sum_b = sum_a + a / faded, sum_b + b / faded
-        shrink = 1.0 - eta * steps.ridge
+            elif len(drift):
+                z += b * _dot(data, indices, begin, end, drift)
+                if ones:
+                    z += b * drift[last]
+            d = slope_of(code, parameter, z, y[i])
+            if len(slopes):
+                d -= slopes[i]
+            change[s] = d * weights[i] if len(weights) else d
+        fade = 1.0 - convexity * eta
+        if on and not after:
+            sums = accumulate(sums, a, b, fade)
+        shrink = 1.0 - eta * ridge
         a, b = a * shrink, b * shrink - eta
         for s in range(size):
-            i, d = steps.order[t * size + s], -eta * change[s] / (a * size)
-            _spread(rows, samples.ones, i, v, d)
-            if mean.on:
-                _spread(rows, samples.ones, i, q, d * sum_a)
-        if mean.on and mean.after:
-            weight, faded = fade * weight + 1.0, faded * fade
-            sum_a, sum_b = sum_a + a / faded, sum_b + b / faded
-        if a < TINY or faded < TINY:
-            write_out(v, q, total, steps.drift, (a, b), (sum_a, sum_b, faded))
-            a, b, sum_a, sum_b, faded = 1.0, 0.0, 0.0, 0.0, 1.0
-    write_out(v, q, total, steps.drift, (a, b), (sum_a, sum_b, faded))
-    return weight
+            i, d = order[t * size + s], -eta * change[s] / (a * size)
+            begin, end = indptr[i], indptr[i + 1]
+            _add(data, indices, begin, end, d, v)
+            if ones:
+                v[last] += d
+            if on:
+                _add(data, indices, begin, end, d * sums[0], q)
+                if ones:
+                    q[last] += d * sums[0]
+        if on and after:
+            sums = accumulate(sums, a, b, fade)
+        if a < TINY or sums[2] < TINY:
+            write_out(v, q, total, drift, (a, b), sums)
+            a, b, sums = 1.0, 0.0, (0.0, 0.0, 1.0, sums[3])
+    write_out(v, q, total, drift, (a, b), sums)
+    return sums[3]
 
 
-@njit(cache=True, fastmath=FAST, nogil=True)
-def full_pass(rows, samples, begin, end, x, slopes, gradient):
+@kernel
+def full_pass(data, indices, indptr, code, parameter, y, weights, ones, first, past, x, slopes, gradient):
     """Add the gradients of a range of samples, keep their slopes, return the sum of their losses."""
-    value = 0.0
-    for i in range(begin, end):
-        z = _predict(rows, samples.ones, i, x)
-        w = samples.weights[i] if len(samples.weights) else 1.0
-        loss, s = loss_of(samples.code, samples.parameter, z, samples.y[i])
+    value, last = 0.0, len(x) - 1
+    for i in range(first, past):
+        begin, end = indptr[i], indptr[i + 1]
+        z = _dot(data, indices, begin, end, x)
+        if ones:
+            z += x[last]
+        w = weights[i] if len(weights) else 1.0
+        loss, slope = loss_of(code, parameter, z, y[i])
         value += w * loss
-        slopes[i] = s
-        _spread(rows, samples.ones, i, gradient, w * s)
+        slopes[i] = slope
+        _add(data, indices, begin, end, w * slope, gradient)
+        if ones:
+            gradient[last] += w * slope
     return value
 
 
-@njit(cache=True, fastmath=FAST, nogil=True)
-def predict(rows, ones, begin, end, x, z):
+@kernel
+def predict(data, indices, indptr, ones, first, past, x, z):
     """Write <a_i, x> of a range of samples."""
-    for i in range(begin, end):
-        z[i] = _predict(rows, ones, i, x)
+    last = len(x) - 1
+    for i in range(first, past):
+        z[i] = _dot(data, indices, indptr[i], indptr[i + 1], x)
+        if ones:
+            z[i] += x[last]

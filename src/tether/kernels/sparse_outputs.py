@@ -1,99 +1,128 @@
 """Sparse rows, several outputs (multinomial): as `tether.kernels.sparse`, with K numbers a coefficient."""
 
-from numba import njit
+from tether.kernels.losses import softmax_slopes
+from tether.kernels.options import inlined, kernel
+from tether.kernels.prefetch import prefetch
+from tether.kernels.sparse import FAR, LINE, NEAR, TINY, accumulate, write_out
 
-from tether.kernels.losses import FAST, softmax_slopes
-from tether.kernels.sparse import TINY, ask_for_row, write_out
 
-
-@njit(cache=True, fastmath=FAST, nogil=True)
-def _predict(rows, ones, i, x, scale, z):
-    """Add scale <a_i, x> to K predictions."""
-    for k in range(rows.indptr[i], rows.indptr[i + 1]):
-        entry, row = scale * rows.data[k], rows.indices[k] * len(z)
-        for c in range(len(z)):
-            z[c] += entry * x[row + c]
+@inlined
+def _predict(data, indices, begin, end, ones, x, scale, z, s):
+    """Add scale <a_i, x> to the K predictions z[s]."""
+    outputs = z.shape[1]
+    for k in range(begin, end):
+        entry, row = scale * data[k], indices[k] * outputs
+        for c in range(outputs):
+            z[s, c] += entry * x[row + c]
     if ones:
-        last = len(x) - len(z)
-        for c in range(len(z)):
-            z[c] += scale * x[last + c]
+        for c in range(outputs):
+            z[s, c] += scale * x[len(x) - outputs + c]
 
 
-@njit(cache=True, fastmath=FAST, nogil=True)
-def _spread(rows, ones, i, x, scale, slopes):
-    """Add scale a_i slopes^T to x."""
-    for k in range(rows.indptr[i], rows.indptr[i + 1]):
-        entry, row = scale * rows.data[k], rows.indices[k] * len(slopes)
-        for c in range(len(slopes)):
-            x[row + c] += entry * slopes[c]
+@inlined
+def _spread(data, indices, begin, end, ones, x, scale, slopes, s):
+    """Add scale a_i slopes[s]^T to x."""
+    outputs = slopes.shape[1]
+    for k in range(begin, end):
+        entry, row = scale * data[k], indices[k] * outputs
+        for c in range(outputs):
+            x[row + c] += entry * slopes[s, c]
     if ones:
-        last = len(x) - len(slopes)
-        for c in range(len(slopes)):
-            x[last + c] += scale * slopes[c]
+        for c in range(outputs):
+            x[len(x) - outputs + c] += scale * slopes[s, c]
 
 
-@njit(cache=True, fastmath=FAST, nogil=True)
-def walk(rows, samples, steps, mean, v, q, total, products, change):
+@kernel
+def walk(
+    data,
+    indices,
+    indptr,
+    code,
+    parameter,
+    y,
+    weights,
+    ones,
+    order,
+    size,
+    step_size,
+    decay,
+    clock,
+    ridge,
+    drift,
+    slopes,
+    convexity,
+    weight,
+    after,
+    on,
+    v,
+    q,
+    total,
+    products,
+    change,
+):
     """Walk from v, in place, and return the weight of the running sum; ``change`` has K columns."""
-    a, b, sum_a, sum_b, faded, weight = 1.0, 0.0, 0.0, 0.0, 1.0, mean.weight
-    size = steps.batch
-    for t in range(len(steps.order) // size):
-        eta = steps.step_size / (1.0 + steps.decay * (steps.clock + t))
+    a, b, sums, outputs = 1.0, 0.0, (0.0, 0.0, 1.0, weight), change.shape[1]
+    for t in range(len(order) // size):
+        eta = step_size / (1.0 + decay * (clock + t))
         for s in range(size):
-            ask_for_row(rows, steps.order, t * size + s)
-            i, z = steps.order[t * size + s], change[s]
-            z[:] = 0.0
-            _predict(rows, samples.ones, i, v, a, z)
-            if len(products):
-                for c in range(len(z)):
-                    z[c] += b * products[i, c]
-            elif len(steps.drift):
-                _predict(rows, samples.ones, i, steps.drift, b, z)
-            softmax_slopes(z, samples.y[i])
-            if len(steps.slopes):
-                for c in range(len(z)):
-                    z[c] -= steps.slopes[i, c]
-            if len(samples.weights):
-                for c in range(len(z)):
-                    z[c] *= samples.weights[i]
-        fade = 1.0 - mean.convexity * eta
-        if mean.on and not mean.after:
-            weight, faded = fade * weight + 1.0, faded * fade
-            sum_a, sum_b = sum_a + a / faded, sum_b + b / faded
-        shrink = 1.0 - eta * steps.ridge
+            now = t * size + s
+            if now + FAR < len(order):
+                prefetch(indptr, order[now + FAR])
+            if now + NEAR < len(order):
+                soon = order[now + NEAR]
+                for k in range(indptr[soon], indptr[soon + 1], LINE):
+                    prefetch(data, k)
+                    prefetch(indices, k)
+            i = order[now]
+            begin, end = indptr[i], indptr[i + 1]
+            for c in range(outputs):
+                change[s, c] = b * products[i, c] if len(products) else 0.0
+            _predict(data, indices, begin, end, ones, v, a, change, s)
+            if len(drift) and not len(products):
+                _predict(data, indices, begin, end, ones, drift, b, change, s)
+            softmax_slopes(change, s, y[i])
+            for c in range(outputs):
+                if len(slopes):
+                    change[s, c] -= slopes[i, c]
+                if len(weights):
+                    change[s, c] *= weights[i]
+        fade = 1.0 - convexity * eta
+        if on and not after:
+            sums = accumulate(sums, a, b, fade)
+        shrink = 1.0 - eta * ridge
         a, b = a * shrink, b * shrink - eta
         for s in range(size):
-            i, d = steps.order[t * size + s], -eta / (a * size)
-            _spread(rows, samples.ones, i, v, d, change[s])
-            if mean.on:
-                _spread(rows, samples.ones, i, q, d * sum_a, change[s])
-        if mean.on and mean.after:
-            weight, faded = fade * weight + 1.0, faded * fade
-            sum_a, sum_b = sum_a + a / faded, sum_b + b / faded
-        if a < TINY or faded < TINY:
-            write_out(v, q, total, steps.drift, (a, b), (sum_a, sum_b, faded))
-            a, b, sum_a, sum_b, faded = 1.0, 0.0, 0.0, 0.0, 1.0
-    write_out(v, q, total, steps.drift, (a, b), (sum_a, sum_b, faded))
-    return weight
+            i, d = order[t * size + s], -eta / (a * size)
+            begin, end = indptr[i], indptr[i + 1]
+            _spread(data, indices, begin, end, ones, v, d, change, s)
+            if on:
+                _spread(data, indices, begin, end, ones, q, d * sums[0], change, s)
+        if on and after:
+            sums = accumulate(sums, a, b, fade)
+        if a < TINY or sums[2] < TINY:
+            write_out(v, q, total, drift, (a, b), sums)
+            a, b, sums = 1.0, 0.0, (0.0, 0.0, 1.0, sums[3])
+    write_out(v, q, total, drift, (a, b), sums)
+    return sums[3]
 
 
-@njit(cache=True, fastmath=FAST, nogil=True)
-def full_pass(rows, samples, begin, end, x, slopes, gradient):
+@kernel
+def full_pass(data, indices, indptr, code, parameter, y, weights, ones, first, past, x, slopes, gradient):
     """Add the gradients of a range of samples, keep their slopes, return the sum of their losses."""
     value = 0.0
-    for i in range(begin, end):
-        z = slopes[i]
-        z[:] = 0.0
-        _predict(rows, samples.ones, i, x, 1.0, z)
-        w = samples.weights[i] if len(samples.weights) else 1.0
-        value += w * softmax_slopes(z, samples.y[i])
-        _spread(rows, samples.ones, i, gradient, w, z)
+    for i in range(first, past):
+        begin, end = indptr[i], indptr[i + 1]
+        slopes[i, :] = 0.0
+        _predict(data, indices, begin, end, ones, x, 1.0, slopes, i)
+        w = weights[i] if len(weights) else 1.0
+        value += w * softmax_slopes(slopes, i, y[i])
+        _spread(data, indices, begin, end, ones, gradient, w, slopes, i)
     return value
 
 
-@njit(cache=True, fastmath=FAST, nogil=True)
-def predict(rows, ones, begin, end, x, z):
+@kernel
+def predict(data, indices, indptr, ones, first, past, x, z):
     """Write <a_i, x> of a range of samples."""
-    for i in range(begin, end):
+    for i in range(first, past):
         z[i, :] = 0.0
-        _predict(rows, ones, i, x, 1.0, z[i])
+        _predict(data, indices, indptr[i], indptr[i + 1], ones, x, 1.0, z, i)

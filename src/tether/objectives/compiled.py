@@ -105,7 +105,7 @@ class Compiled(ABC):
         if walk.slopes is not None:
             slopes = walk.slopes.reshape(self.n_samples, self.model.n_outputs)
         return Steps(
-            np.ascontiguousarray(walk.batches).ravel(),
+            _unsigned(np.ascontiguousarray(walk.batches).ravel()),
             walk.batches.shape[1],
             walk.step_size,
             walk.decay,
@@ -130,7 +130,7 @@ class CompiledSparse(Compiled):
 
     def __init__(self, model: Model, ones: bool, matrix: sparse.csr_array) -> None:
         super().__init__(model, ones, matrix.shape)
-        self.rows = CSR(matrix.data, matrix.indices, matrix.indptr)
+        self.rows = CSR(matrix.data, _unsigned(matrix.indices), _unsigned(matrix.indptr))
         self.kernels: Any = sparse_one if model.n_outputs == 1 else sparse_outputs
 
     @property
@@ -146,7 +146,7 @@ class CompiledSparse(Compiled):
         kept = slopes[:, 0] if model.n_outputs == 1 else slopes
 
         def work(part: int, begin: int, end: int) -> float:
-            return float(self.kernels.full_pass(self.rows, self.samples, begin, end, x, kept, sums[part]))
+            return float(self.kernels.full_pass(*self.rows, *self.samples, begin, end, x, kept, sums[part]))
 
         value = sum(threads.share(work, self.n_samples))
         return value, slopes, sums.sum(axis=0)
@@ -160,7 +160,7 @@ class CompiledSparse(Compiled):
             steps = steps._replace(slopes=steps.slopes[:, 0])
             products, change = products[:, 0], change[:, 0]
         q = np.zeros(len(total))
-        weight = self.kernels.walk(self.rows, self.samples, steps, mean, x, q, total, products, change)
+        weight = self.kernels.walk(*self.rows, *self.samples, *steps, *mean, x, q, total, products, change)
         return float(weight)
 
     def _products(self, steps: Steps) -> Array:
@@ -172,7 +172,7 @@ class CompiledSparse(Compiled):
         kept = products[:, 0] if model.n_outputs == 1 else products
 
         def work(part: int, begin: int, end: int) -> None:
-            self.kernels.predict(self.rows, self.samples.ones, begin, end, steps.drift, kept)
+            self.kernels.predict(*self.rows, self.samples.ones, begin, end, steps.drift, kept)
 
         threads.share(work, self.n_samples)
         return products
@@ -215,7 +215,7 @@ class CompiledDense(Compiled):
         if self.samples.ones:
             z += weights[-1]
         weighted = np.empty_like(z)
-        value = dense.measure(self.samples, begin, z, slopes, weighted)
+        value = dense.measure(*self.samples, begin, z, slopes, weighted)
         total[:width] += rows.T @ weighted.astype(rows.dtype, copy=False)
         if self.samples.ones:
             total[-1] += weighted.sum(axis=0)
@@ -227,7 +227,7 @@ class CompiledDense(Compiled):
             with threads.one_blas_thread():
                 return self._steps_by_products(steps, mean, x, total)
         change = np.empty((steps.batch, self.model.n_outputs))
-        return float(dense.walk(self.matrix, self.samples, steps, mean, x, total, change))
+        return float(dense.walk(self.matrix, *self.samples, *steps, *mean, x, total, change))
 
     def _steps_by_products(self, steps: Steps, mean: Mean, x: Array, total: Array) -> float:
         """Walk with two matrix products a step, on rows gathered into one buffer."""
@@ -242,18 +242,23 @@ class CompiledDense(Compiled):
             z = _float64(rows @ weights[:width].astype(rows.dtype, copy=False))
             if self.samples.ones:
                 z += weights[-1]
-            dense.change_slopes(self.samples, steps, t, z)
+            dense.change_slopes(*self.samples, steps.order, t * steps.batch, steps.slopes, z)
             z *= -eta / steps.batch
-            dense.drift_and_add(steps, mean, eta, x, total, fade)
+            dense.drift_and_add(steps.drift, steps.ridge, mean.on, mean.after, eta, x, total, fade)
             weights[:width] += rows.T @ z.astype(rows.dtype, copy=False)
             if self.samples.ones:
                 weights[-1] += z.sum(axis=0)
-            dense.add_after(mean, x, total, fade)
+            dense.add_after(mean.on, mean.after, x, total, fade)
             weight = fade * weight + 1.0
         return weight
 
     def _shaped(self, x: Array) -> Array:
         return x.reshape(-1, self.model.n_outputs)
+
+
+def _unsigned(numbers: NDArray[Any]) -> NDArray[Any]:
+    """View whole numbers that are never negative as what they are."""
+    return numbers.view(np.dtype(f"u{numbers.dtype.itemsize}"))
 
 
 def _float64(array: NDArray[Any]) -> Array:

@@ -1,0 +1,12 @@
+"""How kernels are compiled."""
+
+from numba import njit
+
+# Sums may be reordered; NaN and infinity are kept, because they tell of divergence.
+FAST = {"reassoc", "contract", "arcp", "nsz"}
+
+#: Cached on disk, without the interpreter's lock, and without Python's check for division by zero.
+kernel = njit(cache=True, nogil=True, error_model="numpy", fastmath=FAST)
+
+#: For the few lines that several kernels share: copied into each of them, as a call would count references.
+inlined = njit(inline="always")
