@@ -74,4 +74,4 @@ def test_an_open_interval_projects_once_a_stage(strongly_convex, first_moments):
 def test_the_practical_step_shrinks_with_the_spread_of_single_samples(strongly_convex, first_moments):
     constants = strongly_convex.objective.smoothness
     state = first_moments(strongly_convex, DelayedSVRG(batch_size=3), 1)[0].state
-    assert state.step_size == pytest.approx(1 / (constants.full + 4 * constants.maximum / 3), rel=1e-14)
+    assert state.step_size == pytest.approx(1 / (constants.full + 5.5 * constants.maximum / 3), rel=1e-14)

@@ -49,7 +49,7 @@ class DelayedASVRG(StageWise[DelayedASVRGState]):
     stage_length : int, optional
         m. Open: one pass.
     step_size : float, optional
-        eta. Open: 1/(L_F + 4 L_max/b) in practice, or Theorems 5.1 and 5.2 with ``parameters="theory"``.
+        eta. Open: 1/(L_F + 5.5 L_max/b) in practice, or Theorems 5.1 and 5.2 with ``parameters="theory"``.
     momentum : float, optional
         theta in (0, 1], kept fixed. Open: 0.3 in practice; the paper's constant (mu > 0) or decreasing
         (mu = 0) theta with ``parameters="theory"``.

@@ -47,7 +47,7 @@ class DelayedSVRG(StageWise[DelayedSVRGState]):
     stage_length : int, optional
         m. Open: one pass.
     step_size : float, optional
-        eta. Open: 1/(L_F + 4 L_max/b) in practice, or Theorem 4.1 with ``parameters="theory"``.
+        eta. Open: 1/(L_F + 5.5 L_max/b) in practice, or Theorem 4.1 with ``parameters="theory"``.
     batch_size : int, optional
         b. Open: up to 128, so that a pass has at least a hundred steps.
     convexity : float, optional

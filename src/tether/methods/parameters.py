@@ -1,7 +1,7 @@
 """Settings that were left open: practical defaults from the constants of a problem.
 
 A batch gradient is about L(b)-smooth, and a variance-reduced walk of one pass bears steps of about
-1/(L_F + 4 L_max/b): that is 1/(4 L_max) for single samples and 1/L_F for large batches.
+1/(L_F + 5.5 L_max/b): that is about 1/(6 L_max) for single samples and 1/L_F for large batches.
 """
 
 import math
@@ -72,7 +72,7 @@ def steps_per_pass(batch_size: int, facts: Facts) -> int:
 def walking_step(batch_size: int, facts: Facts) -> float:
     """Return a step size that variance-reduced walks of about a pass bear in practice."""
     constants = facts.smoothness
-    spread = 0.0 if batch_size >= facts.n_samples else 4.0 * constants.maximum / batch_size
+    spread = 0.0 if batch_size >= facts.n_samples else 5.5 * constants.maximum / batch_size
     return 1.0 / _positive(constants.full + spread)
 
 

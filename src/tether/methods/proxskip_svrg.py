@@ -55,7 +55,7 @@ class ProxSkipSVRG(StageWise[ProxSkipSVRGState]):
     stage_length : int, optional
         m, the steps between anchors. Open: one pass.
     step_size : float, optional
-        eta. Open: 1/(L_F + 4 L_max/b) in practice, 1/(6 L_max) with ``parameters="theory"``.
+        eta. Open: 1/(L_F + 5.5 L_max/b) in practice, 1/(6 L_max) with ``parameters="theory"``.
     batch_size : int, optional
         b. Open: up to 128, so that a pass has at least a hundred steps.
     random : bool, default False

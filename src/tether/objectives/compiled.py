@@ -1,7 +1,7 @@
 """Linear models in compiled code: which kernel serves which data.
 
-Sparse rows go through kernels whose steps cost the row's non-zeros. Dense rows in small batches go through
-a fused loop, in large batches through BLAS. Full passes use all cores. Everything has a twin in plain NumPy.
+Steps on sparse rows cost the row's non-zeros; dense rows are used where they lie. Full passes use all cores.
+Everything has a twin in plain NumPy.
 """
 
 from abc import ABC, abstractmethod
@@ -21,9 +21,6 @@ from tether.objectives.design import DenseDesign, Design, SparseDesign, WithOnes
 from tether.objectives.walk import Array, Averaging, Walk, Walked
 
 __all__ = ["FACTOR", "Compiled", "Model", "compile_model"]
-
-BLAS_BATCH = 16  # samples from which two matrix products beat the fused loop
-BLOCK = 512  # rows of a dense full pass that stay in the cache between its two products
 
 
 class Model(NamedTuple):
@@ -179,7 +176,7 @@ class CompiledSparse(Compiled):
 
 
 class CompiledDense(Compiled):
-    """Rows of a dense matrix."""
+    """Rows of a dense matrix; kernels see the coefficients with one row an output."""
 
     def __init__(self, model: Model, ones: bool, matrix: NDArray[Any]) -> None:
         super().__init__(model, ones, matrix.shape)
@@ -187,82 +184,40 @@ class CompiledDense(Compiled):
 
     @property
     def natural_batch(self) -> int:
-        """One sample for one output; a batch for several, where matrix products pay."""
-        return 1 if self.model.n_outputs == 1 else 32
+        """A few samples, whose rows share the coefficients that are loaded."""
+        return 4 if self.model.n_outputs == 1 else 8
 
     def pass_over(self, x: Array) -> tuple[float, Array, Array]:
         """Return the sum of losses, the slopes and the sum of gradients."""
-        model = self.model
-        slopes = np.empty((self.n_samples, model.n_outputs))
-        sums = np.zeros((threads.CORES, self.dim))
-        weights = self._shaped(x)
+        outputs, w = self.model.n_outputs, self._by_output(x)
+        slopes = np.empty((self.n_samples, outputs))
+        sums = np.zeros((threads.CORES, *w.shape))
 
         def work(part: int, begin: int, end: int) -> float:
-            total = self._shaped(sums[part])
-            blocks = range(begin, end, BLOCK)
-            return sum(
-                self._block(first, min(first + BLOCK, end), weights, slopes, total) for first in blocks
-            )
+            change = np.empty((4, outputs))
+            sample, total = self.samples, sums[part]
+            return float(dense.full_pass(self.matrix, *sample, begin, end, w, slopes, total, change))
 
-        with threads.one_blas_thread():
-            value = sum(threads.share(work, self.n_samples))
-        return value, slopes, sums.sum(axis=0)
-
-    def _block(self, begin: int, end: int, weights: Array, slopes: Array, total: Array) -> float:
-        """Add a block's gradients to ``total`` while its rows are in the cache, and return its losses."""
-        rows, width = self.matrix[begin:end], self.matrix.shape[1]
-        z = _float64(rows @ weights[:width].astype(rows.dtype, copy=False))
-        if self.samples.ones:
-            z += weights[-1]
-        weighted = np.empty_like(z)
-        value = dense.measure(*self.samples, begin, z, slopes, weighted)
-        total[:width] += rows.T @ weighted.astype(rows.dtype, copy=False)
-        if self.samples.ones:
-            total[-1] += weighted.sum(axis=0)
-        return float(value)
+        value = sum(threads.share(work, self.n_samples))
+        return value, slopes, sums.sum(axis=0).T.ravel()
 
     def take_steps(self, steps: Steps, mean: Mean, x: Array, total: Array) -> float:
         """Walk from x, in place, and return the weight of the running sum."""
-        if steps.batch >= BLAS_BATCH:
-            with threads.one_blas_thread():
-                return self._steps_by_products(steps, mean, x, total)
+        w, sums = self._by_output(x), self._by_output(total)
         change = np.empty((steps.batch, self.model.n_outputs))
-        return float(dense.walk(self.matrix, *self.samples, *steps, *mean, x, total, change))
+        steps = steps._replace(drift=self._by_output(steps.drift))
+        weight = dense.walk(self.matrix, *self.samples, *steps, *mean, w, sums, change)
+        x[:] = w.T.ravel()
+        total[:] = sums.T.ravel()
+        return float(weight)
 
-    def _steps_by_products(self, steps: Steps, mean: Mean, x: Array, total: Array) -> float:
-        """Walk with two matrix products a step, on rows gathered into one buffer."""
-        width = self.matrix.shape[1]
-        rows = np.empty((steps.batch, width), self.matrix.dtype)
-        weights, weight = self._shaped(x), mean.weight
-        for t in range(len(steps.order) // steps.batch):
-            eta = steps.step_size / (1.0 + steps.decay * (steps.clock + t))
-            fade = 1.0 - mean.convexity * eta
-            batch = steps.order[t * steps.batch : (t + 1) * steps.batch]
-            self.matrix.take(batch, axis=0, out=rows, mode="clip")
-            z = _float64(rows @ weights[:width].astype(rows.dtype, copy=False))
-            if self.samples.ones:
-                z += weights[-1]
-            dense.change_slopes(*self.samples, steps.order, t * steps.batch, steps.slopes, z)
-            z *= -eta / steps.batch
-            dense.drift_and_add(steps.drift, steps.ridge, mean.on, mean.after, eta, x, total, fade)
-            weights[:width] += rows.T @ z.astype(rows.dtype, copy=False)
-            if self.samples.ones:
-                weights[-1] += z.sum(axis=0)
-            dense.add_after(mean.on, mean.after, x, total, fade)
-            weight = fade * weight + 1.0
-        return weight
-
-    def _shaped(self, x: Array) -> Array:
-        return x.reshape(-1, self.model.n_outputs)
+    def _by_output(self, x: Array) -> Array:
+        return np.ascontiguousarray(x.reshape(-1, self.model.n_outputs).T)
 
 
 def _unsigned(numbers: NDArray[Any]) -> NDArray[Any]:
     """View whole numbers that are never negative as what they are."""
     return numbers.view(np.dtype(f"u{numbers.dtype.itemsize}"))
-
-
-def _float64(array: NDArray[Any]) -> Array:
-    return array.astype(np.float64, copy=False)
 
 
 def _mean(average: Averaging | None) -> Mean:
