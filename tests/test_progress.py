@@ -17,7 +17,7 @@ CONSTRAINT = tether.Affine(np.ones((1, 3)), [1.0])
 
 
 def row(rounds, value=math.nan, gap=math.nan):
-    return Row(rounds, 0, rounds, rounds, 10 * rounds, rounds / 2, 0.1 * rounds, value, gap)
+    return Row(rounds, 0, rounds, rounds, 10 * rounds, 0, 0, rounds / 2, 0.1 * rounds, value, gap)
 
 
 def on_a_terminal(width=120):

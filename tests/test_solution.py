@@ -7,7 +7,7 @@ import pytest
 
 import tether
 from tether import Status
-from tether.solution import History, Row
+from tether.solution import History
 
 
 @pytest.fixture(scope="module")
@@ -96,14 +96,14 @@ def test_the_history_has_a_row_a_request_and_values_where_they_were_measured(obj
 
 def test_the_history_becomes_a_dictionary_of_columns(solution):
     columns = solution.history.to_dict()
-    assert tuple(columns) == Row._fields
+    assert tuple(columns) == History.columns
     assert all(len(column) == len(solution.history) for column in columns.values())
     np.testing.assert_array_equal(columns["value"], solution.history["value"])
 
 
 def test_the_history_becomes_a_data_frame(solution):
     frame = solution.history.to_pandas()
-    assert list(frame.columns) == list(Row._fields) and len(frame) == len(solution.history)
+    assert list(frame.columns) == list(History.columns) and len(frame) == len(solution.history)
     assert frame["rounds"].iloc[-1] == solution.counts.rounds
     assert np.nanmin(frame["value"]) == pytest.approx(solution.fun, rel=1e-13)
 

@@ -165,7 +165,7 @@ def test_a_run_that_claims_success_returns_a_point_that_passes_the_test(constrai
     slope = np.linalg.norm(constraint.tangent(gradient))
     mu = objective.smoothness.convexity
     if not sol.success:
-        assert name in ("p-sgd", "dp-sgd", "proxskip")
+        assert name in ("p-sgd", "dp-sgd", "proxskip", "scaffold")
     elif mu > 0:
         assert slope**2 / (2 * mu) <= sol.gap * (1 + 1e-9) <= tol * max(1.0, sol.fun) * (1 + 1e-9)
     else:
@@ -199,7 +199,7 @@ def counted(objective):
 def test_counts_of_two_stages_of_svrg_are_those_counted_by_hand():
     """Start: 1 vector. A stage: the gradient (12, 1 vector) and two walks of 3 steps (1 and 2 vectors)."""
     sol = counted(tether.GLM(*data(12), loss="logistic"))
-    table = np.column_stack([sol.history[name] for name in tether.Counts._fields]).tolist()
+    table = np.column_stack([sol.history[name] for name in tether.Counts._fields[:5]]).tolist()
     assert table == [
         [0, 0, 2, 2, 12],
         [3, 0, 3, 3, 18],
@@ -209,7 +209,7 @@ def test_counts_of_two_stages_of_svrg_are_those_counted_by_hand():
         [12, 2, 7, 9, 48],
         [12, 2, 8, 10, 60],  # the run is over, F at the last anchor is not known yet
     ]
-    assert sol.counts == (12, 2, 8, 10, 60)
+    assert sol.counts[:5] == (12, 2, 8, 10, 60)
 
 
 def test_an_anchor_without_slopes_doubles_the_price_of_a_step():

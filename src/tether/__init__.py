@@ -3,11 +3,20 @@
 minimise F(x) = (1/N) sum_i f_i(x)  subject to  A x = b
 """
 
-from tether import methods, theory
+from tether import methods, splits, theory
 from tether.constraints import Affine, Consensus, Constraint, Flow, Range, Unconstrained
 from tether.engines import Engine, Serial
 from tether.logbook import CallbackError
-from tether.objectives import GLM, FiniteSum, Objective, Quadratic, Smoothness, from_jax, from_torch
+from tether.objectives import (
+    GLM,
+    Federation,
+    FiniteSum,
+    Objective,
+    Quadratic,
+    Smoothness,
+    from_jax,
+    from_torch,
+)
 from tether.solution import Counts, History, Solution, Status
 from tether.solve import Moment, iterate, solve
 
@@ -21,6 +30,7 @@ __all__ = [
     "Constraint",
     "Counts",
     "Engine",
+    "Federation",
     "FiniteSum",
     "Flow",
     "History",
@@ -39,5 +49,6 @@ __all__ = [
     "iterate",
     "methods",
     "solve",
+    "splits",
     "theory",
 ]

@@ -15,7 +15,9 @@ from typing import Any, NamedTuple, get_args, get_type_hints
 
 import numpy as np
 
-FORMAT = 1
+from tether.solution import Counts, History, Row
+
+FORMAT = 2
 
 
 class Identity(NamedTuple):
@@ -25,18 +27,23 @@ class Identity(NamedTuple):
     seed: int
     n_samples: int
     dim: int
+    workers: int
     value: float
     slope: float
     projection: float
 
 
-def save(path: Path, identity: Identity, run: Any, rows: list[Any]) -> None:
+def save(path: Path, identity: Identity, run: Any, rows: list[Row]) -> None:
     """Write a run, replacing an older checkpoint in one step."""
     arrays: dict[str, Any] = {}
     leaves = _flatten("run", run, arrays)
     header = {"format": FORMAT, "identity": identity._asdict(), "leaves": leaves}
     arrays["header"] = np.array(json.dumps(header))
-    arrays["history"] = np.array(rows, dtype=np.float64).reshape(len(rows), -1)
+    table = [row[:-1] for row in rows]
+    arrays["history"] = np.array(table, dtype=np.float64).reshape(len(rows), -1)
+    reports = History(rows).workers
+    if reports:
+        arrays["workers"] = np.stack(list(reports.values()), axis=-1)
     handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=path.name, suffix=".part")
     try:
         with os.fdopen(handle, "wb") as file:
@@ -47,7 +54,7 @@ def save(path: Path, identity: Identity, run: Any, rows: list[Any]) -> None:
         raise
 
 
-def load(path: Path, identity: Identity, template: Any) -> tuple[Any, Any]:
+def load(path: Path, identity: Identity, template: Any) -> tuple[Any, list[Row]]:
     """Read a run back; refuse a file that belongs to another one."""
     with _reading(path):
         with path.open("rb") as raw, np.load(raw, allow_pickle=False) as file:
@@ -58,7 +65,18 @@ def load(path: Path, identity: Identity, template: Any) -> tuple[Any, Any]:
         found = Identity(**header["identity"])
     _check_identity(path, found, identity)
     with _reading(path):
-        return _restore("run", header["leaves"], arrays, template, type(template)), arrays["history"]
+        run = _restore("run", header["leaves"], arrays, template, type(template))
+        return run, _rows(arrays["history"], arrays.get("workers"))
+
+
+def _rows(table: Any, reports: Any) -> list[Row]:
+    """Rebuild the history; counts are whole numbers."""
+    counts, rows = len(Counts._fields), []
+    for place, line in enumerate(table):
+        numbers: list[Any] = [int(v) for v in line[:counts]] + [float(v) for v in line[counts:]]
+        report = None if reports is None or np.isnan(reports[place]).all() else reports[place]
+        rows.append(Row(*numbers)._replace(workers=report))
+    return rows
 
 
 def as_path(checkpoint: Any) -> Path:
@@ -105,6 +123,11 @@ def _flatten(name: str, value: Any, arrays: dict[str, Any]) -> dict[str, str]:
         for field in value._fields:
             kinds |= _flatten(f"{name}.{field}", getattr(value, field), arrays)
         return kinds
+    if isinstance(value, tuple):
+        kinds = {name: f"list {len(value)}"}
+        for place, item in enumerate(value):
+            kinds |= _flatten(f"{name}.{place}", item, arrays)
+        return kinds
     if value is None:
         return {name: "none"}
     arrays[name] = np.asarray(value)
@@ -124,6 +147,10 @@ def _restore(name: str, kinds: dict[str, str], arrays: dict[str, Any], template:
             for field in cls._fields
         }
         return cls(**parts)
+    if stored.startswith("list "):
+        item = template if hasattr(template, "_fields") else template[0]  # all of one kind
+        count = int(stored.removeprefix("list "))
+        return tuple(_restore(f"{name}.{place}", kinds, arrays, item, None) for place in range(count))
     return arrays[name] if stored == "array" else arrays[name].item()
 
 

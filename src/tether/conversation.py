@@ -27,6 +27,7 @@ class Dual(NamedTuple):
     keep: int = 1  # how many duals to remember
     renew: bool = False  # replace the newest remembered dual instead of adding one
     seed: bool = False  # of a gradient that is projected: remember h = grad F - P grad F
+    own: bool = False  # learn from the walk alone: h <- h - shift + rate (start - w), SCAFFOLD's c_k
 
 
 class Pull(NamedTuple):
@@ -70,6 +71,7 @@ class Descend(NamedTuple):
     replacement: bool = False
     average: Average | None = None
     dual: Dual | None = None
+    participation: float = 1.0  # the share of workers to ask, drawn anew for every request
 
 
 Request = Gradient | Descend
@@ -82,6 +84,9 @@ class Work(NamedTuple):
     gradients: int = 0  # component gradients
     rounds: int = 0  # projection events
     projections: int = 0  # vectors projected
+    sent: int = 0  # bytes from all workers
+    received: int = 0  # bytes to all workers
+    workers: Array | None = None  # a row a worker: its loss, gradient norm, seconds and bytes sent
 
 
 class Measured(NamedTuple):
@@ -104,6 +109,7 @@ class Arrived(NamedTuple):
     end: Array  # Pi(w)
     average: Array | None  # Pi of the running average, when it was collected
     work: Work
+    share: float = 1.0  # of the workers that took part
 
 
 Reply = Measured | Arrived
@@ -117,3 +123,9 @@ class Facts(NamedTuple):
     smoothness: Smoothness
     natural_batch: int = 1  # the batch size at which steps are efficient
     seed: int = 0
+    n_workers: int = 1
+
+    @property
+    def local_samples(self) -> int:
+        """The samples of a worker, on average."""
+        return -(-self.n_samples // self.n_workers)

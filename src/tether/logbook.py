@@ -4,6 +4,7 @@ import logging
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -45,7 +46,7 @@ class Logbook:
         """Take turns until something stops the run."""
         keeper = None if path is None else Keeper(path, self.session.identity())
         if keeper is not None:
-            run = keeper.resume(run, self.rows)
+            run, self.rows = self._resume(keeper, run)
         self.reporter.begin(_name(self.session.method))
         message = "the run ended with an error"
         try:
@@ -56,25 +57,40 @@ class Logbook:
         return solution
 
     def _converse(self, run: Run, keeper: "Keeper | None") -> Solution:
-        status = self._already_over(run)
+        lead = self.session.engine.lead
+        status = lead(partial(self._already_over, run))
         detail = ""
         try:
             while status is None:
                 run, reply = self.session.turn(run)
                 self._record(run, reply)
-                status, detail = self._judge(run, reply)
+                status, detail = lead(partial(self._judge, run, reply))
                 if status is Status.CONVERGED and isinstance(reply, Measured):
                     run = run._replace(best=Incumbent.at(reply))  # a lower point may lack the certificate
-                called = self._call_back(run)
+                called = lead(partial(self._call_back, run))
                 status = status or called
-                if keeper is not None and status is not Status.DIVERGED:
-                    keeper.save(run, self.rows)
+                if status is not Status.DIVERGED:
+                    self._keep(keeper, run)
         except KeyboardInterrupt:
             status = status or Status.INTERRUPTED
         finally:
-            if keeper is not None and status is not Status.DIVERGED:
-                keeper.save(run, self.rows, now=True)
+            if status is not Status.DIVERGED:
+                self._keep(keeper, run, now=True)
         return self._close(run, status, detail)
+
+    def _resume(self, keeper: "Keeper", run: Run) -> tuple[Run, list[Row]]:
+        """Go on from the checkpoint, if there is one."""
+        run, rows = self.session.engine.lead(partial(keeper.resume, self.session.packed(run)))
+        return self.session.unpacked(run), rows
+
+    def _keep(self, keeper: "Keeper | None", run: Run, now: bool = False) -> None:
+        """Write a checkpoint if it is time."""
+        engine = self.session.engine
+        if keeper is None or not (now or engine.lead(keeper.is_due)):
+            return
+        packed = self.session.packed(run)
+        if engine.leads:
+            keeper.save(packed, self.rows)
 
     def _already_over(self, run: Run) -> Status | None:
         """Say whether a resumed run has nothing left to do."""
@@ -93,7 +109,7 @@ class Logbook:
         if isinstance(reply, Measured):
             value, gap = reply.value, self.stopping.gap(reply)
         passes = run.counts.gradients / self.session.facts.n_samples
-        return Row(*run.counts, passes, run.seconds, value, gap)
+        return Row(*run.counts, passes, run.seconds, value, gap, reply.work.workers)
 
     def _judge(self, run: Run, reply: Reply) -> tuple[Status | None, str]:
         method = self.session.method
@@ -177,23 +193,23 @@ class Keeper:
         self._path, self._identity = path, identity
         self._saved = time.monotonic()
 
-    def resume(self, run: Run, rows: list[Row]) -> Run:
-        """Return the run on disk, or the given one if there is none."""
+    def resume(self, run: Run) -> tuple[Run, list[Row]]:
+        """Return the run on disk and its history, or the given run if there is none."""
         if not self._path.exists():
-            return run
-        run, table = storage.load(self._path, self._identity, run)
-        rows.extend(Row(*(int(v) for v in line[:5]), *(float(v) for v in line[5:])) for line in table)
-        return run
+            return run, []
+        return storage.load(self._path, self._identity, run)
 
-    def save(self, run: Run, rows: list[Row], now: bool = False) -> None:
-        """Write the run down if it is time."""
-        if now or time.monotonic() - self._saved >= SAVE_EVERY:
-            light = run._replace(memory=run.memory._replace(evaluation=None))
-            try:
-                storage.save(self._path, self._identity, light, rows)
-            except OSError as error:  # a full disk must not cost the run
-                log.warning("checkpoint %s could not be written: %s.", self._path, error)
-            self._saved = time.monotonic()
+    def is_due(self) -> bool:
+        """Say whether the last checkpoint is old enough."""
+        return time.monotonic() - self._saved >= SAVE_EVERY
+
+    def save(self, run: Run, rows: list[Row]) -> None:
+        """Write the run down."""
+        try:
+            storage.save(self._path, self._identity, run, rows)
+        except OSError as error:  # a full disk must not cost the run
+            log.warning("checkpoint %s could not be written: %s.", self._path, error)
+        self._saved = time.monotonic()
 
 
 def _name(method: Method[Any]) -> str:

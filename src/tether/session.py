@@ -9,7 +9,7 @@ import numpy as np
 from tether.checkpoint import Identity
 from tether.conversation import Array, Facts, Gradient, Measured, Reply, Request
 from tether.engines.base import Engine, Problem
-from tether.engines.worker import Memory
+from tether.engines.worker import light
 from tether.methods import Method
 from tether.solution import Counts
 from tether.stopping import Incumbent, better
@@ -20,7 +20,7 @@ class Run(NamedTuple):
     """Everything that changes during a run; a checkpoint is this, written down."""
 
     state: Any
-    memory: Memory
+    memory: Any  # of the workers in this process
     counts: Counts
     seconds: float
     first: float | None = None  # F where it was first measured
@@ -42,7 +42,7 @@ class Session:
         """Project the starting point and start the method there."""
         state = self.method.start(self.engine.project(self.problem, x0))
         counts = Counts(rounds=1, projections=1)
-        return Run(self.method.warm(state) if warm else state, Memory(), counts, 0.0)
+        return Run(self.method.warm(state) if warm else state, self.engine.blank(self.problem), counts, 0.0)
 
     def turn(self, run: Run) -> tuple[Run, Reply]:
         """Ask, exchange, tell: one request further."""
@@ -55,7 +55,8 @@ class Session:
                     state = self.method.tell(run.state, reply)
                 run = run._replace(state=state, memory=memory)
         counts = run.counts.plus(reply.work, run.state.stage)
-        run = run._replace(counts=counts, seconds=run.seconds + time.perf_counter() - began)
+        spent = self.engine.lead(lambda: time.perf_counter() - began)
+        run = run._replace(counts=counts, seconds=run.seconds + spent)
         return (self._note(run, reply) if isinstance(reply, Measured) else run), reply
 
     def measure(self, run: Run) -> tuple[Run, Measured]:
@@ -64,7 +65,7 @@ class Session:
         with np.errstate(over="ignore", invalid="ignore"):
             reply, _ = self.engine.exchange(self.problem, self.method.inspect(run.state), run.memory)
         assert isinstance(reply, Measured)
-        seconds = run.seconds + time.perf_counter() - began
+        seconds = run.seconds + self.engine.lead(lambda: time.perf_counter() - began)
         run = run._replace(counts=run.counts.plus(reply.work, run.counts.stages), seconds=seconds)
         return self._note(run, reply), reply
 
@@ -77,19 +78,34 @@ class Session:
         moved = float(np.linalg.norm(x - known.x))
         if moved <= 1e-9 * (1.0 + float(np.linalg.norm(x))):
             return known._replace(x=x)
-        reply, _ = self.engine.exchange(self.problem, Gradient(x), Memory())
-        assert isinstance(reply, Measured)
+        reply = self._fresh(Gradient(x))
         return Incumbent(x, reply.value, reply.certificate, reply.scale, reply.normal)
 
     def identity(self) -> Identity:
         """Describe the run by its method and by what the problem looks like from one fixed point."""
         rng = np.random.default_rng(0)
         probe = 0.01 * rng.standard_normal(self.facts.dim)
-        reply, _ = self.engine.exchange(self.problem, Gradient(probe), Memory())
-        assert isinstance(reply, Measured)
+        reply = self._fresh(Gradient(probe))
         moved = float(np.linalg.norm(self.engine.project(self.problem, probe)))
         facts, seed = self.facts, self.problem.seed
-        return Identity(repr(self.method), seed, facts.n_samples, facts.dim, reply.value, reply.scale, moved)
+        method, sizes = repr(self.method), (facts.n_samples, facts.dim, facts.n_workers)
+        return Identity(method, seed, *sizes, reply.value, reply.scale, moved)
+
+    def packed(self, run: Run) -> Run:
+        """Return a run as it goes into a checkpoint, with the memory of all workers."""
+        memory = self.engine.collect(run.memory)
+        several = isinstance(memory, tuple) and not hasattr(memory, "_fields")
+        return run._replace(memory=tuple(map(light, memory)) if several else light(memory))
+
+    def unpacked(self, run: Run) -> Run:
+        """Return a run from a checkpoint with the memory that belongs here."""
+        return run._replace(memory=self.engine.hand_out(run.memory))
+
+    def _fresh(self, request: Gradient) -> Measured:
+        """Measure as if nobody had worked before."""
+        reply, _ = self.engine.exchange(self.problem, request, self.engine.blank(self.problem))
+        assert isinstance(reply, Measured)
+        return reply
 
     def _next_request(self, run: Run) -> tuple[Request, bool]:
         """Return what the method asks, or an audit: at the start, and if a pass went by and nobody saw F."""

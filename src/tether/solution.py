@@ -38,6 +38,8 @@ class Counts(NamedTuple):
     rounds: int = 0  # projection events, communication rounds
     projections: int = 0  # P: vectors projected
     gradients: int = 0  # G: component gradients
+    sent: int = 0  # bytes from workers
+    received: int = 0  # bytes to workers
 
     def plus(self, work: Work, stages: int) -> "Counts":
         """Return the counts after a request's work."""
@@ -47,7 +49,12 @@ class Counts(NamedTuple):
             self.rounds + work.rounds,
             self.projections + work.projections,
             self.gradients + work.gradients,
+            self.sent + work.sent,
+            self.received + work.received,
         )
+
+
+METRICS = ("value", "slope", "seconds", "sent")  # what each worker of a federation reports
 
 
 class Row(NamedTuple):
@@ -58,23 +65,30 @@ class Row(NamedTuple):
     rounds: int
     projections: int
     gradients: int
+    sent: int
+    received: int
     passes: float
     seconds: float
     value: float  # F where it was measured, else nan
     gap: float  # the rigorous bound where there is one, else nan
+    workers: Array | None = None  # what each worker reported
 
 
 class History:
     """A table of the run, one row a request: counts, seconds, and the value and gap where they were measured.
 
+    ``workers`` has the same rows for each worker of a federation: arrays of shape (rows, workers) with the
+    worker's loss ("value"), gradient norm ("slope"), working time ("seconds") and bytes sent ("sent"), nan
+    where a request did not ask for it.
+
     Examples
     --------
-    >>> history = History([Row(5, 1, 1, 1, 50, 0.5, 0.01, 2.5, 0.1)])
+    >>> history = History([Row(5, 1, 1, 1, 50, 0, 0, 0.5, 0.01, 2.5, 0.1)])
     >>> history["value"]
     array([2.5])
     """
 
-    columns = Row._fields
+    columns = Row._fields[:-1]
 
     def __init__(self, rows: list[Row]) -> None:
         self._rows = tuple(rows)
@@ -87,6 +101,17 @@ class History:
             raise KeyError(f"history has no column {column!r}; it has {', '.join(self.columns)}.")
         place = self.columns.index(column)
         return np.array([row[place] for row in self._rows])
+
+    @property
+    def workers(self) -> dict[str, Array]:
+        """What each worker reported, by metric; empty without workers."""
+        reports = [row.workers for row in self._rows]
+        known = [report for report in reports if report is not None]
+        if not known:
+            return {}
+        none = np.full_like(known[0], np.nan)
+        table = np.stack([none if report is None else report for report in reports])
+        return {name: table[:, :, place] for place, name in enumerate(METRICS)}
 
     def __repr__(self) -> str:
         return f"History({len(self)} rows: {', '.join(self.columns)})"
@@ -156,6 +181,13 @@ class Solution:
             ("||Ax - b||", f"{self.residual:.3g}"),
             ("rounds", f"{self.counts.rounds} ({self.counts.projections} vectors projected)"),
             ("work", f"{self.counts.gradients} component gradients in {self.seconds:.3g} s"),
+            *self._traffic(),
             ("method", self.method),
         ]
         return "\n".join(f"{name:>12}  {text}" for name, text in lines)
+
+    def _traffic(self) -> list[tuple[str, str]]:
+        if not self.counts.sent:
+            return []
+        sent, received = self.counts.sent / 1e6, self.counts.received / 1e6
+        return [("traffic", f"{sent:.3g} MB from workers, {received:.3g} MB to them")]

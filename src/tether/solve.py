@@ -23,9 +23,10 @@ from tether.conversation import Array, Reply
 from tether.direct import direct_solution
 from tether.engines.base import Engine, Problem
 from tether.engines.serial import Serial
+from tether.engines.workers import Workers
 from tether.logbook import Callback, Logbook
 from tether.methods import Auto, Method, as_method, check_method
-from tether.objectives import Objective
+from tether.objectives import Federation, Objective
 from tether.objectives.inputs import numbers
 from tether.progress import Live, Silent
 from tether.session import Run, Session
@@ -65,7 +66,8 @@ def solve(
     Parameters
     ----------
     objective : Objective
-        `GLM`, `Quadratic`, `FiniteSum`, `from_jax(...)` or `from_torch(...)`.
+        `GLM`, `Quadratic`, `FiniteSum`, `from_jax(...)` or `from_torch(...)`; `Federation([...])` for
+        workers that keep their data.
     constraint : Constraint or scipy.optimize.LinearConstraint, optional
         `Affine`, `Range`, `Flow`, `Consensus`; none means no constraint.
     method : str or Method, default "auto"
@@ -107,15 +109,16 @@ def solve(
     (True, True)
     """
     check_budgets(tol, max_passes, max_rounds, max_seconds)
-    path = None if checkpoint is None else as_path(checkpoint)
     if callback is not None and not callable(callback):
         raise TypeError(f"callback must be a function of one argument, got {callback!r}.")
+    engine = _engine(objective, engine)
+    path = None if checkpoint is None else engine.lead(lambda: as_path(checkpoint))
     session, run = _begin(objective, constraint, method, seed, engine, x0)
     if max_passes is None and max_rounds is None and max_seconds is None:
         max_passes = DEFAULT_PASSES
     facts = session.facts
     stopping = Stopping(tol, facts.smoothness.convexity, facts.n_samples, max_passes, max_rounds, max_seconds)
-    logbook = Logbook(session, stopping, Live() if verbose else Silent(), callback)
+    logbook = Logbook(session, stopping, Live() if verbose and session.engine.leads else Silent(), callback)
     return logbook.write(run, path)
 
 
@@ -140,7 +143,7 @@ def iterate(
     >>> moment.x
     array([1., 1., 1.])
     """
-    return _moments(*_begin(objective, constraint, method, seed, engine, x0))
+    return _moments(*_begin(objective, constraint, method, seed, _engine(objective, engine), x0))
 
 
 def _moments(session: Session, run: Run) -> Iterator[Moment]:
@@ -154,23 +157,15 @@ def _begin(
     constraint: Constraint | LinearConstraint | None,
     method: str | Method[Any],
     seed: int,
-    engine: Engine | None,
+    engine: Engine,
     x0: ArrayLike | Solution | None,
 ) -> tuple[Session, Run]:
     """Validate the user's words, fill the method's open settings, and start."""
     began = time.perf_counter()
-    if not isinstance(objective, Objective):
-        raise TypeError(
-            "objective must be a GLM, Quadratic, FiniteSum, or come from from_jax or from_torch; "
-            f"got {type(objective).__name__}."
-        )
     if isinstance(seed, bool) or not isinstance(seed, int | np.integer) or seed < 0:
         raise ValueError(f"seed must be a whole number of at least 0, got {seed!r}.")
     check_method(method)
-    if engine is not None and not isinstance(engine, Engine):
-        raise TypeError(f"engine must be an object from tether.engines, got {engine!r}.")
-    engine = Serial() if engine is None else engine
-    problem = Problem(objective, as_constraint(constraint, objective.dim), int(seed))
+    problem = engine.prepare(Problem(objective, as_constraint(constraint, objective.dim), int(seed)))
     start = _starting_point(x0, objective.dim)
     if method == "auto" and x0 is None and isinstance(engine, Serial):
         solved = direct_solution(objective, problem.constraint)
@@ -180,6 +175,20 @@ def _begin(
     session = Session(problem, engine, as_method(method, facts), facts)
     run = session.begin(start, warm=x0 is not None)
     return session, run._replace(seconds=time.perf_counter() - began)
+
+
+def _engine(objective: Objective, engine: Engine | None) -> Engine:
+    """Return where the work is to be done: in this process, unless the user says otherwise."""
+    if not isinstance(objective, Objective):
+        raise TypeError(
+            "objective must be a GLM, Quadratic, FiniteSum, Federation, or come from from_jax or from_torch; "
+            f"got {type(objective).__name__}."
+        )
+    if engine is None:
+        return Workers() if isinstance(objective, Federation) else Serial()
+    if not isinstance(engine, Engine):
+        raise TypeError(f"engine must be an object from tether.engines, got {engine!r}.")
+    return engine
 
 
 def _starting_point(x0: ArrayLike | Solution | None, dim: int) -> Array:

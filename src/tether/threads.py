@@ -5,6 +5,7 @@ of cores, not their timing, decides the last bits.
 """
 
 import os
+import threading
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
@@ -15,6 +16,7 @@ from typing import Any, TypeVar
 from threadpoolctl import ThreadpoolController
 
 Result = TypeVar("Result")
+_here = threading.local()  # of each thread: whether it is doing shared work
 
 CORES = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
@@ -26,12 +28,23 @@ def ranges(length: int, parts: int = CORES) -> list[tuple[int, int]]:
 
 
 def share(work: Callable[[int, int, int], Result], length: int, parts: int = CORES) -> list[Result]:
-    """Do ``work(part, begin, end)`` for every range, each on a core of its own."""
+    """Do ``work(part, begin, end)`` for every range, each on a core of its own.
+
+    Inside shared work all cores are taken: there the ranges come one after the other, with the same result.
+    """
     pieces = ranges(length, parts)
-    if len(pieces) == 1:
-        return [work(0, *pieces[0])]
-    jobs = [_pool(os.getpid()).submit(work, part, *piece) for part, piece in enumerate(pieces[1:], 1)]
-    return [work(0, *pieces[0]), *(job.result() for job in jobs)]
+    if len(pieces) == 1 or getattr(_here, "sharing", False):
+        return [work(part, *piece) for part, piece in enumerate(pieces)]
+
+    def alone(part: int, begin: int, end: int) -> Result:
+        _here.sharing = True
+        try:
+            return work(part, begin, end)
+        finally:
+            _here.sharing = False
+
+    jobs = [_pool(os.getpid()).submit(alone, part, *piece) for part, piece in enumerate(pieces[1:], 1)]
+    return [alone(0, *pieces[0]), *(job.result() for job in jobs)]
 
 
 @cache

@@ -1,12 +1,15 @@
 """Where the work is done."""
 
 from abc import ABC, abstractmethod
-from typing import NamedTuple
+from collections.abc import Callable
+from typing import Any, NamedTuple, TypeVar
 
 from tether.constraints.base import Constraint
 from tether.conversation import Array, Facts, Reply, Request
 from tether.engines.worker import Memory
 from tether.objectives.base import Objective
+
+T = TypeVar("T")
 
 
 class Problem(NamedTuple):
@@ -20,17 +23,41 @@ class Problem(NamedTuple):
 class Engine(ABC):
     """Carries requests to the data and projected answers back.
 
-    An engine holds no state of a run: what workers remember goes in and comes out as `Memory`.
+    An engine holds no state of a run: what workers remember goes in and comes out as memory, a `Memory` or a
+    tuple of them.
     """
+
+    #: Whether this process prints and writes files; of several that run the same conversation one does.
+    leads: bool = True
+
+    def prepare(self, problem: Problem) -> Problem:
+        """Return the problem as this engine's workers see it."""
+        return problem
 
     @abstractmethod
     def facts(self, problem: Problem) -> Facts:
         """Return what methods may know of the problem."""
 
-    @abstractmethod
     def project(self, problem: Problem, x: Array) -> Array:
         """Return the common feasible point nearest to x."""
+        return problem.constraint.project(x)
+
+    def blank(self, problem: Problem) -> Any:
+        """Return the memory of workers that have not worked yet."""
+        return Memory()
 
     @abstractmethod
-    def exchange(self, problem: Problem, request: Request, memory: Memory) -> tuple[Reply, Memory]:
+    def exchange(self, problem: Problem, request: Request, memory: Any) -> tuple[Reply, Any]:
         """Have a request worked on where the data lives, project what comes back, and reply."""
+
+    def lead(self, action: Callable[[], T]) -> T:
+        """Have the leader do something and tell everybody what came of it, an error included."""
+        return action()
+
+    def collect(self, memory: Any) -> Any:
+        """Return the memory of all workers for a checkpoint."""
+        return memory
+
+    def hand_out(self, memory: Any) -> Any:
+        """Return from a checkpoint's memory what belongs in this process."""
+        return memory

@@ -5,8 +5,6 @@ after t steps of b samples reads the stream from position t b. So the same run c
 or carried by another engine draws the same samples, and no generator state has to be kept.
 """
 
-from functools import lru_cache
-
 import numpy as np
 
 from tether.objectives.walk import Indices
@@ -25,9 +23,17 @@ def batches(
     return joined[begin - offset : end - offset].reshape(steps, batch_size)
 
 
-@lru_cache(maxsize=4)
 def _one_pass(seed: int, worker: int, n_samples: int, number: int, replacement: bool) -> Indices:
+    """Return the order of one pass; the last two of every worker are kept."""
+    place, key = (worker, number % 2), (seed, n_samples, number, replacement)
+    known = _orders.get(place)
+    if known is not None and known[0] == key:
+        return known[1]
     rng = np.random.default_rng([seed, worker, number])
     order = rng.integers(n_samples, size=n_samples) if replacement else rng.permutation(n_samples)
     order.setflags(write=False)
+    _orders[place] = (key, order)
     return order
+
+
+_orders: dict[tuple[int, int], tuple[tuple[int, int, int, bool], Indices]] = {}

@@ -4,13 +4,12 @@ from typing import final
 
 import numpy as np
 
-from tether.conversation import Array, Arrived, Descend, Facts, Gradient, Measured, Reply, Request, Work
+from tether.conversation import Arrived, Descend, Facts, Gradient, Measured, Reply, Request, Work
 from tether.engines import worker
+from tether.engines.averaging import tangent_part
 from tether.engines.base import Engine, Problem
 from tether.engines.worker import Desk, Local, Memory
 from tether.threads import one_blas_thread
-
-LITTLE = 1e-5  # the share of a direction below which its projection has lost too many digits
 
 
 @final
@@ -23,10 +22,6 @@ class Serial(Engine):
         return Facts(
             objective.n_samples, objective.dim, objective.smoothness, objective.natural_batch, problem.seed
         )
-
-    def project(self, problem: Problem, x: Array) -> Array:
-        """Project x onto the constraint."""
-        return problem.constraint.project(x)
 
     def exchange(self, problem: Problem, request: Request, memory: Memory) -> tuple[Reply, Memory]:
         """Work, project, settle."""
@@ -46,20 +41,12 @@ def _measured(problem: Problem, request: Gradient, local: Local, memory: Memory)
         normal = np.zeros_like(full) if local.dual is None else local.dual
         tangent, misfit = None, full - normal
     else:
-        tangent, vectors = _tangent(problem, local.direction)
+        tangent, vectors = tangent_part(problem.constraint, local.direction)
         misfit, normal = tangent, full - tangent
         work = work._replace(rounds=1, projections=vectors)
         memory = worker.settle(request, local, (tangent,), memory)
     certificate, scale = float(misfit @ misfit), float(np.linalg.norm(full))
     return Measured(request.point, evaluation.value, certificate, scale, tangent, normal, work), memory
-
-
-def _tangent(problem: Problem, direction: Array) -> tuple[Array, int]:
-    """Project a direction, twice where so little is left that rounding would lead off the constraint."""
-    tangent = problem.constraint.tangent(direction)
-    if float(tangent @ tangent) > LITTLE**2 * float(direction @ direction):
-        return tangent, 1
-    return problem.constraint.tangent(tangent), 2
 
 
 def _arrived(problem: Problem, request: Descend, local: Local, memory: Memory) -> tuple[Arrived, Memory]:

@@ -4,6 +4,7 @@ A worker does the work (`work`), hands over the vectors that have to be projecte
 result settles its private memory (`settle`). The functions are pure: memory goes in, memory comes out.
 """
 
+import math
 from typing import NamedTuple
 
 import numpy as np
@@ -35,6 +36,25 @@ class Local(NamedTuple):
     gradients: int = 0
 
 
+class Upload(NamedTuple):
+    """What leaves a worker: the vectors that have to be averaged and a few numbers, never data."""
+
+    points: tuple[Array, ...]  # ends of a walk
+    direction: Array | None  # a gradient that is to be projected
+    value: float = math.nan  # f_k
+    misfit: float = math.nan  # ||grad f_k - h_k||^2
+    scale: float = math.nan  # ||grad f_k||
+    steps: int = 0
+    gradients: int = 0
+    seconds: float = 0.0
+
+    @property
+    def size(self) -> int:
+        """Bytes of the vectors and numbers."""
+        vectors = self.points if self.direction is None else (self.direction,)
+        return sum(vector.nbytes for vector in vectors) + 8 * 6
+
+
 class Desk(NamedTuple):
     """A worker's place: its number, its data and the seed all workers share."""
 
@@ -57,11 +77,39 @@ def settle(request: Request, local: Local, projected: tuple[Array, ...], memory:
     if isinstance(request, Gradient):
         assert local.direction is not None
         h = local.direction - projected[0]
+    elif request.dual.own:
+        h = request.dual.rate * (request.start - local.points[0])
+        h = h if local.dual is None else h + local.dual
+        h = h if request.shift is None else h - request.shift
     else:
         moved = projected[0] - local.points[0]
         h = request.dual.rate * moved if local.dual is None else local.dual + request.dual.rate * moved
     past = [] if memory.duals is None else list(memory.duals[:-1] if request.dual.renew else memory.duals)
     return memory._replace(duals=np.stack([*past, h][-request.dual.keep :]))
+
+
+def report(request: Request, local: Local, seconds: float) -> Upload:
+    """Return what leaves the worker."""
+    evaluation = local.evaluation
+    if evaluation is None:
+        return Upload(local.points, None, steps=local.steps, gradients=local.gradients, seconds=seconds)
+    gradient = evaluation.gradient
+    misfit = gradient if local.dual is None else gradient - local.dual
+    return Upload(
+        (),
+        local.direction,
+        evaluation.value,
+        float(misfit @ misfit),
+        float(np.linalg.norm(gradient)),
+        0,
+        local.gradients,
+        seconds,
+    )
+
+
+def light(memory: Memory) -> Memory:
+    """Return a memory without what can be computed again."""
+    return memory._replace(evaluation=None)
 
 
 def dual_of(dual: Dual | None, memory: Memory) -> Array | None:

@@ -15,6 +15,7 @@ from tether.methods.nesterov import Nesterov
 from tether.methods.proxskip import ProxSkip
 from tether.methods.proxskip_svrg import ProxSkipSVRG
 from tether.methods.regularised import Regularised
+from tether.methods.scaffold import Scaffold
 
 __all__ = [
     "LBFGS",
@@ -29,6 +30,7 @@ __all__ = [
     "ProxSkip",
     "ProxSkipSVRG",
     "Regularised",
+    "Scaffold",
     "StageWise",
     "as_method",
     "check_method",
@@ -46,6 +48,7 @@ NAMES: dict[str, Callable[[], Method[Any]]] = {
     "dp-asvrg": DelayedASVRG,
     "proxskip": ProxSkip,
     "proxskip-svrg": ProxSkipSVRG,
+    "scaffold": Scaffold,
     "nesterov": Nesterov,
     "lbfgs": LBFGS,
 }

@@ -50,6 +50,10 @@ class DelayedSGD(Method[DelayedSGDState]):
         Which rule fills the step size.
     replacement : bool, default False
         Draw samples independently, as the theorems assume, instead of permuting each pass.
+    participation : float, default 1
+        The share of a federation's workers asked in each round, drawn at random. Below 1 this is FedAvg with
+        sampled clients: the mean of a few is no projection onto agreement, no theorem of the paper covers
+        it, and it stalls the higher the more workers differ. The answer is then the last iterate.
 
     Examples
     --------
@@ -67,6 +71,7 @@ class DelayedSGD(Method[DelayedSGDState]):
     output: str = "average"
     parameters: Rule = "practical"
     replacement: bool = False
+    participation: float = 1.0
 
     def __post_init__(self) -> None:
         check_settings(self)
@@ -83,8 +88,11 @@ class DelayedSGD(Method[DelayedSGDState]):
         if step is None and self.parameters == "theory":
             step = theory.step_size("dp-sgd", smoothness=facts.smoothness.maximum, convexity=mu, interval=gap)
         elif step is None:
-            step = 0.5 / facts.smoothness.of_batch(batch, facts.n_samples)
-        return replace(self, step_size=step, batch_size=batch, stage_length=length, convexity=mu)
+            step = 0.5 / facts.smoothness.of_batch(batch, facts.local_samples)
+        output = self.output if self.participation == 1.0 else "last"
+        return replace(
+            self, step_size=step, batch_size=batch, stage_length=length, convexity=mu, output=output
+        )
 
     def start(self, x: Array) -> DelayedSGDState:
         """Begin at a feasible point."""
@@ -106,6 +114,7 @@ class DelayedSGD(Method[DelayedSGDState]):
             decay=self.decay,
             replacement=self.replacement,
             average=average,
+            participation=self.participation,
         )
 
     def tell(self, state: DelayedSGDState, reply: Reply) -> DelayedSGDState:

@@ -49,11 +49,15 @@ _RULES: dict[str, tuple[Callable[[Any], bool], str]] = {
     **dict.fromkeys(("stage_length", "batch_size", "memory", "restart", "stages", "keep"), _WHOLE),
     **dict.fromkeys(("step_size", "smoothness", "strength"), _POSITIVE),
     **dict.fromkeys(("convexity", "decay", "damping", "floor"), _NONNEGATIVE),
-    **dict.fromkeys(("random", "replacement", "renew"), _SWITCH),
+    **dict.fromkeys(("random", "replacement", "renew", "full_gradients"), _SWITCH),
     "seed": (lambda value: _is_whole(value, 0), "a whole number of at least 0"),
     "momentum": (
         lambda value: _is_number(value) and 0 < value <= 1,
         "a number in (0, 1] (1 switches it off)",
+    ),
+    **dict.fromkeys(
+        ("participation", "server_step"),
+        (lambda value: _is_number(value) and 0 < value <= 1, "a number in (0, 1]"),
     ),
     "parameters": (lambda value: value in ("practical", "theory"), '"practical" or "theory"'),
 }
@@ -61,18 +65,18 @@ _RULES: dict[str, tuple[Callable[[Any], bool], str]] = {
 
 def batch_or_default(batch_size: int | None, facts: Facts) -> int:
     """Return b, by default the batch size at which the objective's steps are efficient."""
-    return min(facts.natural_batch if batch_size is None else batch_size, facts.n_samples)
+    return min(facts.natural_batch if batch_size is None else batch_size, facts.local_samples)
 
 
 def steps_per_pass(batch_size: int, facts: Facts) -> int:
     """Return the steps of b samples that make a pass."""
-    return math.ceil(facts.n_samples / batch_size)
+    return math.ceil(facts.local_samples / batch_size)
 
 
 def walking_step(batch_size: int, facts: Facts) -> float:
     """Return a step size that variance-reduced walks of about a pass bear in practice."""
     constants = facts.smoothness
-    spread = 0.0 if batch_size >= facts.n_samples else 5.5 * constants.maximum / batch_size
+    spread = 0.0 if batch_size >= facts.local_samples else 5.5 * constants.maximum / batch_size
     return 1.0 / _positive(constants.full + spread)
 
 

@@ -8,6 +8,7 @@ from collections.abc import Callable
 from typing import Any
 
 from tether.objectives.base import Evaluation, Objective, Smoothness
+from tether.objectives.federation import Federation
 from tether.objectives.finite_sum import FiniteSum
 from tether.objectives.glm import GLM
 from tether.objectives.quadratic import Quadratic
@@ -15,6 +16,7 @@ from tether.objectives.quadratic import Quadratic
 __all__ = [
     "GLM",
     "Evaluation",
+    "Federation",
     "FiniteSum",
     "Objective",
     "Quadratic",

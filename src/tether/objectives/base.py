@@ -98,6 +98,9 @@ class Objective(ABC):
         """Return H and g of F(x) = x^T H x / 2 + g^T x + constant where F is so and H cheap, else None."""
         return None
 
+    def compile(self) -> None:  # noqa: B027, because most have nothing to do
+        """Use compiled steps even for little data, as one of many workers does."""
+
     def unpack(self, x: Array) -> Any:
         """Return x in the shape natural to the model."""
         return x

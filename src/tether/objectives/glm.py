@@ -85,6 +85,8 @@ class GLM(Objective):
     Li & Zhang, "Delayed Projection Techniques for Linearly Constrained Problems", section 7.
     """
 
+    _eager = False  # compile whatever the size
+
     def __init__(
         self,
         X: Any,
@@ -197,13 +199,19 @@ class GLM(Objective):
     @cached_property
     def _compiled(self) -> "Compiled | None":
         """The kernels for this data; None while it is too small to be worth compiling for."""
-        if self.design.n_entries < COMPILE_FROM:
+        if self.design.n_entries < COMPILE_FROM and not self._eager:
             return None
         from tether.objectives.compiled import Model, compile_model  # numba takes its time to import
 
         loss, weights = self.loss, self.weights
         model = Model(loss.code, loss.parameter, self.y, weights, self.n_outputs, self.l2)
         return compile_model(self.design, model)
+
+    def compile(self) -> None:
+        """Use the kernels whatever the size of the data."""
+        self._eager = True
+        for known in ("_compiled", "natural_batch"):
+            self.__dict__.pop(known, None)
 
     def _shaped(self, x: Array) -> Array:
         return x if self.n_outputs == 1 else x.reshape(self.design.width, self.n_outputs)

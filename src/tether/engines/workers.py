@@ -1,0 +1,81 @@
+"""Many workers in one process: each walks on its own data, a round is a mean."""
+
+import time
+from typing import final
+
+import numpy as np
+
+from tether import threads
+from tether.conversation import Descend, Facts, Reply, Request
+from tether.engines import worker
+from tether.engines.averaging import combine
+from tether.engines.base import Engine, Problem
+from tether.engines.worker import Desk, Local, Memory, Upload
+from tether.objectives.federation import Federation
+
+Memories = tuple[Memory, ...]
+
+
+@final
+class Workers(Engine):
+    """The workers of a `Federation`, side by side on the cores of this machine.
+
+    `tether.solve` uses it for every `Federation`.
+    """
+
+    def prepare(self, problem: Problem) -> Problem:
+        """Refuse a problem that has no workers."""
+        if not isinstance(problem.objective, Federation):
+            raise TypeError(
+                f"engine Workers() needs a tether.Federation, got a {type(problem.objective).__name__}; "
+                "wrap the workers' objectives in Federation([...]) or leave the engine out."
+            )
+        return problem
+
+    def facts(self, problem: Problem) -> Facts:
+        """Return the constants of the whole federation."""
+        everybody = problem.objective
+        assert isinstance(everybody, Federation)
+        size, dim, n = everybody.n_samples, everybody.dim, len(everybody.workers)
+        return Facts(size, dim, everybody.smoothness, everybody.natural_batch, problem.seed, n)
+
+    def blank(self, problem: Problem) -> Memories:
+        """Return one empty memory a worker."""
+        assert isinstance(problem.objective, Federation)
+        return (Memory(),) * len(problem.objective.workers)
+
+    def exchange(self, problem: Problem, request: Request, memory: Memories) -> tuple[Reply, Memories]:
+        """Work everywhere, average, settle everywhere."""
+        assert isinstance(problem.objective, Federation)
+        desks = [Desk(local, problem.seed, k) for k, local in enumerate(problem.objective.workers)]
+        names = participants(request, len(desks), problem.seed)
+        results: dict[int, tuple[Local, Memory, Upload]] = {}
+
+        def work(part: int, begin: int, end: int) -> None:
+            for k in names[begin:end]:
+                results[k] = _timed(desks[k], request, memory[k])
+
+        threads.share(work, len(names))
+        uploads = [results[k][2] for k in names]
+        reply, projected = combine(problem.constraint, request, uploads, names, len(desks))
+        memories = list(memory)
+        for k in names:
+            local, kept, _ = results[k]
+            memories[k] = worker.settle(request, local, projected, kept)
+        return reply, tuple(memories)
+
+
+def participants(request: Request, n_workers: int, seed: int) -> list[int]:
+    """Return who takes part: everybody, or the share that a walk asks for, drawn from seed and clock."""
+    if not isinstance(request, Descend) or request.participation >= 1.0:
+        return list(range(n_workers))
+    count = max(1, round(request.participation * n_workers))
+    rng = np.random.default_rng([seed, n_workers, request.clock])
+    return sorted(int(k) for k in rng.choice(n_workers, count, replace=False))
+
+
+def _timed(desk: Desk, request: Request, memory: Memory) -> tuple[Local, Memory, Upload]:
+    began = time.perf_counter()
+    with np.errstate(over="ignore", invalid="ignore"):
+        local, memory = worker.work(desk, request, memory)
+    return local, memory, worker.report(request, local, time.perf_counter() - began)

@@ -1,0 +1,131 @@
+"""Workers with data of their own and one common model.
+
+    minimise F(x) = (1/N) sum_k sum_{i in worker k} f_i(x) = (1/n) sum_k (n n_k / N) f_k(x)
+
+Each worker's f_k carries its share of the samples as a weight, so that what workers agree on stays the plain
+mean: the projection onto "all workers hold the same x".
+"""
+
+from collections.abc import Sequence
+from functools import cached_property
+from typing import Any, final
+
+import numpy as np
+
+from tether.objectives.base import Array, Evaluation, Indices, Objective, Smoothness
+from tether.objectives.design import COMPILE_FROM
+from tether.objectives.weighted import Weighted
+
+
+@final
+class Federation(Objective):
+    """A finite sum that is spread over workers.
+
+    `tether.solve` gives every worker its own walk and one message a round: with the methods of the paper
+    this is Local SGD ("dp-sgd"), Local SVRG ("dp-svrg") and Local ASVRG ("dp-asvrg"); "proxskip" is
+    Scaffnew. A constraint binds the common model.
+
+    Parameters
+    ----------
+    objectives : sequence of Objective
+        The workers' own finite sums, all of the same dimension. Sizes may differ.
+
+    Attributes
+    ----------
+    workers : tuple of Objective
+        The local objectives with their weights.
+
+    Examples
+    --------
+    >>> import numpy as np, tether
+    >>> rng = np.random.default_rng(0)
+    >>> X, y = rng.standard_normal((90, 3)), rng.standard_normal(90)
+    >>> parts = tether.splits.iid(90, n_workers=3)
+    >>> federation = tether.Federation([tether.GLM(X[i], y[i], "squared", l2=0.1) for i in parts])
+    >>> tether.solve(federation, method="dp-svrg", tol=1e-8).success
+    True
+
+    References
+    ----------
+    Li & Zhang, "Delayed Projection Techniques for Linearly Constrained Problems", section 6.
+    """
+
+    def __init__(self, objectives: Sequence[Objective]) -> None:
+        self.objectives = _checked(objectives)
+        self.n_samples = sum(local.n_samples for local in self.objectives)
+        self.dim = self.objectives[0].dim
+        if self.n_samples * self.dim >= COMPILE_FROM:  # small workers share the kernels of a large sum
+            for local in self.objectives:
+                local.compile()
+        n = len(self.objectives)
+        weights = [n * local.n_samples / self.n_samples for local in self.objectives]
+        self.workers: tuple[Objective, ...] = tuple(
+            local if weight == 1.0 else Weighted(local, weight)
+            for local, weight in zip(self.objectives, weights, strict=True)
+        )
+
+    def evaluate(self, x: Array) -> Evaluation:
+        """Return F(x) and its gradient: the means over workers."""
+        parts = [worker.evaluate(x) for worker in self.workers]
+        value = float(np.mean([part.value for part in parts]))
+        return Evaluation(value, np.mean([part.gradient for part in parts], axis=0))
+
+    def batch_gradient(
+        self, x: Array, batch: Indices | None, anchor: Array | None = None, slopes: Array | None = None
+    ) -> Array:
+        """Return the gradient of samples numbered through all workers."""
+        if batch is None:
+            total = self.evaluate(x).gradient
+            return total if anchor is None else total - self.evaluate(anchor).gradient
+        edges = np.cumsum([0, *(local.n_samples for local in self.objectives)])
+        owners = np.searchsorted(edges, batch, side="right") - 1
+        total = np.zeros(self.dim)
+        for k in np.unique(owners):
+            own = batch[owners == k] - edges[k]
+            total += len(own) / len(batch) * self.objectives[k].batch_gradient(x, own, anchor)
+        return total
+
+    @cached_property
+    def smoothness(self) -> Smoothness:
+        """The constants of the worst worker, because every worker walks alone; mu is their mean."""
+        return pooled_smoothness([worker.smoothness for worker in self.workers])
+
+    @property
+    def natural_batch(self) -> int:
+        """The largest of the workers'."""
+        return max(local.natural_batch for local in self.objectives)
+
+    def unpack(self, x: Array) -> Any:
+        """Return x in the shape natural to the model."""
+        return self.objectives[0].unpack(x)
+
+
+def pooled_smoothness(constants: Sequence[Smoothness]) -> Smoothness:
+    """Return constants that hold for each of several workers, and for the mean of them."""
+    return Smoothness(
+        max(one.maximum for one in constants),
+        max(one.full for one in constants),
+        float(np.mean([one.convexity for one in constants])),
+        all(one.exact for one in constants),
+    )
+
+
+def _checked(objectives: Sequence[Objective]) -> tuple[Objective, ...]:
+    if isinstance(objectives, Objective) or not isinstance(objectives, Sequence):
+        raise TypeError(
+            "objectives must be a list with one objective a worker, for example [GLM(...), GLM(...)]; "
+            f"got {type(objectives).__name__}."
+        )
+    if not objectives:
+        raise ValueError("objectives must hold at least one worker's objective, got none.")
+    for k, local in enumerate(objectives):
+        if not isinstance(local, Objective) or isinstance(local, Federation):
+            raise TypeError(
+                f"objectives must hold objectives such as GLM(...); worker {k} is a {type(local).__name__}."
+            )
+        if local.dim != objectives[0].dim:
+            raise ValueError(
+                f"objectives must have one dimension: worker 0 has {objectives[0].dim} and worker {k} has "
+                f"{local.dim}; give all the same columns, and Multinomial(n_classes) if classes are missing."
+            )
+    return tuple(objectives)

@@ -1,0 +1,72 @@
+"""A finite sum times a number, so that workers of unequal size can be averaged plainly."""
+
+from typing import Any, final
+
+from tether.objectives.base import Evaluation, Objective, Smoothness
+from tether.objectives.walk import Array, Indices, Walk, Walked
+
+
+@final
+class Weighted(Objective):
+    """weight f: a step of eta on it is a step of eta weight on f, with everything else divided by the weight.
+
+    Examples
+    --------
+    >>> import numpy as np, tether
+    >>> from tether.objectives.weighted import Weighted
+    >>> plain = tether.Quadratic(matrix=np.eye(2), linear=np.zeros(2))
+    >>> Weighted(plain, 0.5).value(np.ones(2)), plain.value(np.ones(2))
+    (1.0, 2.0)
+    """
+
+    def __init__(self, objective: Objective, weight: float) -> None:
+        self.objective, self.weight = objective, float(weight)
+        self.n_samples, self.dim = objective.n_samples, objective.dim
+
+    def evaluate(self, x: Array) -> Evaluation:
+        """Return weight f(x) and its gradient; slopes stay those of f."""
+        value, gradient, slopes = self.objective.evaluate(x)
+        return Evaluation(self.weight * value, self.weight * gradient, slopes)
+
+    def batch_gradient(
+        self, x: Array, batch: Indices | None, anchor: Array | None = None, slopes: Array | None = None
+    ) -> Array:
+        """Return the weighted gradient of a batch."""
+        return self.weight * self.objective.batch_gradient(x, batch, anchor, slopes)
+
+    @property
+    def smoothness(self) -> Smoothness:
+        """The constants of f, times the weight."""
+        maximum, full, convexity, exact = self.objective.smoothness
+        return Smoothness(self.weight * maximum, self.weight * full, self.weight * convexity, exact)
+
+    @property
+    def natural_batch(self) -> int:
+        """That of f."""
+        return self.objective.natural_batch
+
+    def cost_of_step(self, walk: Walk) -> int:
+        """That of f."""
+        return self.objective.cost_of_step(walk)
+
+    def descend(self, walk: Walk) -> Walked:
+        """Have f take the steps, rescaled."""
+        w, averaging = self.weight, walk.averaging
+        if averaging is not None:
+            averaging = averaging._replace(convexity=averaging.convexity / w)
+        walked = self.objective.descend(
+            walk._replace(
+                step_size=walk.step_size * w,
+                shift=None if walk.shift is None else walk.shift / w,
+                ridge=walk.ridge / w,
+                averaging=averaging,
+            )
+        )
+        if walked.averaging is None or walk.averaging is None:
+            return walked
+        summed = walked.averaging._replace(convexity=walk.averaging.convexity)
+        return walked._replace(averaging=summed)
+
+    def unpack(self, x: Array) -> Any:
+        """Return x in the shape natural to the model."""
+        return self.objective.unpack(x)
