@@ -3,13 +3,17 @@ PYTHON ?= python3
 VENV   := .venv
 BIN    := $(VENV)/bin
 
-.PHONY: demo test bench lint format clean
+.PHONY: demo test test-slow bench lint format clean
 
 demo: $(VENV)/.demo
 	$(BIN)/tether demo
 
 test: $(VENV)/.dev
-	$(BIN)/python -m pytest -n auto
+	$(BIN)/python -m pytest -n auto -m "not slow"
+
+# Real Flower deployments and simulations on this machine, one after the other: minutes.
+test-slow: $(VENV)/.dev
+	$(BIN)/python -m pytest -m slow
 
 # Measures against other libraries in an environment of its own; BENCH="--problems small" for less.
 bench: $(VENV)-bench/.done

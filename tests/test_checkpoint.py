@@ -155,7 +155,7 @@ def test_a_checkpoint_keeps_its_name_whatever_the_suffix(tmp_path):
 
 def test_saving_every_few_seconds_writes_before_the_end(tmp_path, monkeypatch):
     path, seen = tmp_path / "run.npz", []
-    monkeypatch.setattr(tether.logbook, "SAVE_EVERY", 0.0)
+    monkeypatch.setattr(tether.Engine, "save_every", 0.0)
     run("nesterov", path, 6, callback=lambda result: seen.append(path.exists()))
     assert seen == [False, True, True, True, True]
 
@@ -181,7 +181,7 @@ import tether
 spec = importlib.util.spec_from_file_location("checkpoints", sys.argv[1])
 checkpoints = importlib.util.module_from_spec(spec)
 spec.loader.exec_module(checkpoints)
-tether.logbook.SAVE_EVERY = 0.0
+tether.Engine.save_every = 0.0
 print("ready", flush=True)
 checkpoints.run("p-svrg", sys.argv[2], 10_000_000)
 """

@@ -36,7 +36,7 @@ class Identity(NamedTuple):
 def save(path: Path, identity: Identity, run: Any, rows: list[Row]) -> None:
     """Write a run, replacing an older checkpoint in one step."""
     arrays: dict[str, Any] = {}
-    leaves = _flatten("run", run, arrays)
+    leaves = flatten("run", run, arrays)
     header = {"format": FORMAT, "identity": identity._asdict(), "leaves": leaves}
     arrays["header"] = np.array(json.dumps(header))
     table = [row[:-1] for row in rows]
@@ -65,7 +65,7 @@ def load(path: Path, identity: Identity, template: Any) -> tuple[Any, list[Row]]
         found = Identity(**header["identity"])
     _check_identity(path, found, identity)
     with _reading(path):
-        run = _restore("run", header["leaves"], arrays, template, type(template))
+        run = restore("run", header["leaves"], arrays, template, type(template))
         return run, _rows(arrays["history"], arrays.get("workers"))
 
 
@@ -116,17 +116,17 @@ def _check_identity(path: Path, found: Identity, wanted: Identity) -> None:
         )
 
 
-def _flatten(name: str, value: Any, arrays: dict[str, Any]) -> dict[str, str]:
+def flatten(name: str, value: Any, arrays: dict[str, Any]) -> dict[str, str]:
     """Store the leaves of a named tuple and return their kinds."""
     if hasattr(value, "_fields"):
         kinds = {name: "tuple"}
         for field in value._fields:
-            kinds |= _flatten(f"{name}.{field}", getattr(value, field), arrays)
+            kinds |= flatten(f"{name}.{field}", getattr(value, field), arrays)
         return kinds
     if isinstance(value, tuple):
         kinds = {name: f"list {len(value)}"}
         for place, item in enumerate(value):
-            kinds |= _flatten(f"{name}.{place}", item, arrays)
+            kinds |= flatten(f"{name}.{place}", item, arrays)
         return kinds
     if value is None:
         return {name: "none"}
@@ -134,7 +134,7 @@ def _flatten(name: str, value: Any, arrays: dict[str, Any]) -> dict[str, str]:
     return {name: "array" if isinstance(value, np.ndarray) else type(value).__name__}
 
 
-def _restore(name: str, kinds: dict[str, str], arrays: dict[str, Any], template: Any, kind: Any) -> Any:
+def restore(name: str, kinds: dict[str, str], arrays: dict[str, Any], template: Any, kind: Any) -> Any:
     """Rebuild a value; a named tuple takes its class from the template or the field's type."""
     stored = kinds[name]
     if stored == "none":
@@ -143,14 +143,15 @@ def _restore(name: str, kinds: dict[str, str], arrays: dict[str, Any], template:
         cls = type(template) if hasattr(template, "_fields") else _tuple_in(kind)
         hints = get_type_hints(cls)
         parts = {
-            field: _restore(f"{name}.{field}", kinds, arrays, getattr(template, field, None), hints[field])
+            field: restore(f"{name}.{field}", kinds, arrays, getattr(template, field, None), hints[field])
             for field in cls._fields
         }
         return cls(**parts)
-    if stored.startswith("list "):
-        item = template if hasattr(template, "_fields") else template[0]  # all of one kind
+    if stored.startswith("list "):  # all of one kind
+        item = template if hasattr(template, "_fields") else next(iter(template or ()), None)
+        inner = next(iter(get_args(kind)), None)
         count = int(stored.removeprefix("list "))
-        return tuple(_restore(f"{name}.{place}", kinds, arrays, item, None) for place in range(count))
+        return tuple(restore(f"{name}.{place}", kinds, arrays, item, inner) for place in range(count))
     return arrays[name] if stored == "array" else arrays[name].item()
 
 

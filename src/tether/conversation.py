@@ -101,6 +101,7 @@ class Measured(NamedTuple):
         Array | None
     )  # an approximation of grad F(point) in range(A^T); None where it is spread over workers
     work: Work
+    complete: bool = True  # False: some workers' last known numbers stand in for fresh ones
 
 
 class Arrived(NamedTuple):

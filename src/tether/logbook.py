@@ -21,7 +21,6 @@ from tether.stopping import Incumbent, Stopping, has_diverged
 
 log = logging.getLogger("tether")
 Callback = Callable[[OptimizeResult], Any]
-SAVE_EVERY = 3.0  # seconds between two checkpoints
 
 
 class CallbackError(RuntimeError):
@@ -44,7 +43,7 @@ class Logbook:
 
     def write(self, run: Run, path: Path | None) -> Solution:
         """Take turns until something stops the run."""
-        keeper = None if path is None else Keeper(path, self.session.identity())
+        keeper = None if path is None else Keeper(path, self.session)
         if keeper is not None:
             run, self.rows = self._resume(keeper, run)
         self.reporter.begin(_name(self.session.method))
@@ -115,7 +114,7 @@ class Logbook:
         method = self.session.method
         if not method.recovers and has_diverged(reply, run.first):
             return Status.DIVERGED, _advice(self.session, run.counts)
-        if isinstance(reply, Measured) and self.stopping.is_accurate(reply):
+        if isinstance(reply, Measured) and reply.complete and self.stopping.is_accurate(reply):
             return Status.CONVERGED, ""
         if method.exhausted(run.state):
             return Status.EXHAUSTED, ""
@@ -153,17 +152,20 @@ class Logbook:
         """Measure the last estimate if nobody has, and answer with the best point."""
         rows = list(self.rows)  # a checkpoint goes on without what is measured here
         settled = status in (Status.CONVERGED, Status.DIVERGED, Status.INTERRUPTED)
-        if not self.session.is_measured(run) and (run.best is None or not settled):
+        seeing = not self.session.engine.blind
+        if seeing and not self.session.is_measured(run) and (run.best is None or not settled):
             run, reply = self.session.measure(run)
             rows.append(self._row(run, reply))
         best = run.best
+        if best is None and self.session.engine.blind:
+            best = Incumbent(self.session.method.estimate(run.state), np.nan, np.nan, np.nan, None)
         if best is None:
             raise ValueError(
                 "F is not finite at the projection of x0; choose another x0 or rescale the data."
             )
         constraint = self.session.problem.constraint
         x, residual = best.x, constraint.residual(best.x)
-        if residual > 1e-12 * (1.0 + float(np.linalg.norm(x))):
+        if seeing and residual > 1e-12 * (1.0 + float(np.linalg.norm(x))):
             x = self.session.engine.project(self.session.problem, x)
             best = self.session.look(x, best)
             residual = constraint.residual(x)
@@ -187,11 +189,11 @@ class Logbook:
 
 
 class Keeper:
-    """Writes a run to its checkpoint, at most every few seconds."""
+    """Writes a run to its checkpoint, at most as often as the engine says."""
 
-    def __init__(self, path: Path, identity: storage.Identity) -> None:
-        self._path, self._identity = path, identity
-        self._saved = time.monotonic()
+    def __init__(self, path: Path, session: Session) -> None:
+        self._path, self._identity = path, session.identity()
+        self._pause, self._saved = session.engine.save_every, time.monotonic()
 
     def resume(self, run: Run) -> tuple[Run, list[Row]]:
         """Return the run on disk and its history, or the given run if there is none."""
@@ -201,7 +203,7 @@ class Keeper:
 
     def is_due(self) -> bool:
         """Say whether the last checkpoint is old enough."""
-        return time.monotonic() - self._saved >= SAVE_EVERY
+        return time.monotonic() - self._saved >= self._pause
 
     def save(self, run: Run, rows: list[Row]) -> None:
         """Write the run down."""

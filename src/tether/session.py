@@ -1,5 +1,6 @@
 """A run under way: the conversation between one method and one engine, turn by turn."""
 
+import logging
 import time
 from dataclasses import dataclass
 from typing import Any, NamedTuple
@@ -8,12 +9,13 @@ import numpy as np
 
 from tether.checkpoint import Identity
 from tether.conversation import Array, Facts, Gradient, Measured, Reply, Request
-from tether.engines.base import Engine, Problem
-from tether.engines.worker import light
+from tether.engines.base import Engine, MemoryLost, Problem
 from tether.methods import Method
 from tether.solution import Counts
 from tether.stopping import Incumbent, better
 from tether.threads import one_blas_thread
+
+log = logging.getLogger("tether")
 
 
 class Run(NamedTuple):
@@ -49,7 +51,11 @@ class Session:
         began = time.perf_counter()
         request, audit = self._next_request(run)
         with np.errstate(over="ignore", invalid="ignore"):
-            reply, memory = self.engine.exchange(self.problem, request, run.memory)
+            try:
+                reply, memory = self.engine.exchange(self.problem, request, run.memory)
+            except MemoryLost as loss:
+                log.warning("%s; %s starts anew from its last point.", loss, type(self.method).__name__)
+                return self.turn(self._anew(run))
             if not audit:
                 with one_blas_thread():
                     state = self.method.tell(run.state, reply)
@@ -83,23 +89,29 @@ class Session:
 
     def identity(self) -> Identity:
         """Describe the run by its method and by what the problem looks like from one fixed point."""
+        if self.engine.blind:
+            facts = self.facts
+            return Identity(repr(self.method), self.problem.seed, *_sizes(facts), 0.0, 0.0, 0.0)
         rng = np.random.default_rng(0)
         probe = 0.01 * rng.standard_normal(self.facts.dim)
         reply = self._fresh(Gradient(probe))
         moved = float(np.linalg.norm(self.engine.project(self.problem, probe)))
         facts, seed = self.facts, self.problem.seed
-        method, sizes = repr(self.method), (facts.n_samples, facts.dim, facts.n_workers)
-        return Identity(method, seed, *sizes, reply.value, reply.scale, moved)
+        return Identity(repr(self.method), seed, *_sizes(facts), reply.value, reply.scale, moved)
 
     def packed(self, run: Run) -> Run:
         """Return a run as it goes into a checkpoint, with the memory of all workers."""
-        memory = self.engine.collect(run.memory)
-        several = isinstance(memory, tuple) and not hasattr(memory, "_fields")
-        return run._replace(memory=tuple(map(light, memory)) if several else light(memory))
+        return run._replace(memory=self.engine.collect(run.memory))
 
     def unpacked(self, run: Run) -> Run:
         """Return a run from a checkpoint with the memory that belongs here."""
         return run._replace(memory=self.engine.hand_out(run.memory))
+
+    def _anew(self, run: Run) -> Run:
+        """Start the method again where it got: a worker that forgot its dual would spoil the sum of all."""
+        x = self.engine.project(self.problem, self.method.estimate(run.state))
+        state = self.method.warm(self.method.start(x))
+        return run._replace(state=state, memory=self.engine.blank(self.problem))
 
     def _fresh(self, request: Gradient) -> Measured:
         """Measure as if nobody had worked before."""
@@ -110,6 +122,8 @@ class Session:
     def _next_request(self, run: Run) -> tuple[Request, bool]:
         """Return what the method asks, or an audit: at the start, and if a pass went by and nobody saw F."""
         request = self.method.ask(run.state)
+        if self.engine.blind:
+            return request, False
         due = run.first is None or run.counts.gradients - run.checked >= self.facts.n_samples
         if not due or isinstance(request, Gradient):
             return request, False
@@ -117,13 +131,17 @@ class Session:
 
     def _note(self, run: Run, reply: Measured) -> Run:
         """Remember what was measured, and the best point of all."""
-        finite = np.isfinite(reply.value) and np.isfinite(reply.certificate)
+        finite = np.isfinite(reply.value) and np.isfinite(reply.certificate) and reply.complete
         return run._replace(
             first=reply.value if run.first is None else run.first,
             checked=run.counts.gradients,
             checked_point=reply.point,
             best=better(Incumbent.at(reply), run.best) if finite else run.best,
         )
+
+
+def _sizes(facts: Facts) -> tuple[int, int, int]:
+    return facts.n_samples, facts.dim, facts.n_workers
 
 
 def _same(one: Array | None, other: Array) -> bool:

@@ -6,10 +6,18 @@ from typing import Any, NamedTuple, TypeVar
 
 from tether.constraints.base import Constraint
 from tether.conversation import Array, Facts, Reply, Request
-from tether.engines.worker import Memory
+from tether.engines.worker import Memory, light
 from tether.objectives.base import Objective
 
 T = TypeVar("T")
+
+
+class WorkerError(RuntimeError):
+    """Workers did not do their part; what the run had reached is in its checkpoint."""
+
+
+class MemoryLost(WorkerError):  # noqa: N818
+    """A worker came back without its memory: the method has to start anew from where it got."""
 
 
 class Problem(NamedTuple):
@@ -26,6 +34,12 @@ class Engine(ABC):
     An engine holds no state of a run: what workers remember goes in and comes out as memory, a `Memory` or a
     tuple of them.
     """
+
+    #: Seconds between two checkpoints of a run.
+    save_every: float = 3.0
+
+    #: Whether losses are withheld, so that F is never measured.
+    blind: bool = False
 
     #: Whether this process prints and writes files; of several that run the same conversation one does.
     leads: bool = True
@@ -55,8 +69,8 @@ class Engine(ABC):
         return action()
 
     def collect(self, memory: Any) -> Any:
-        """Return the memory of all workers for a checkpoint."""
-        return memory
+        """Return the memory of all workers for a checkpoint, without what can be computed again."""
+        return light(memory)
 
     def hand_out(self, memory: Any) -> Any:
         """Return from a checkpoint's memory what belongs in this process."""

@@ -44,6 +44,10 @@ class Workers(Engine):
         assert isinstance(problem.objective, Federation)
         return (Memory(),) * len(problem.objective.workers)
 
+    def collect(self, memory: Memories) -> Memories:
+        """Return all memories without what can be computed again."""
+        return tuple(map(worker.light, memory))
+
     def exchange(self, problem: Problem, request: Request, memory: Memories) -> tuple[Reply, Memories]:
         """Work everywhere, average, settle everywhere."""
         assert isinstance(problem.objective, Federation)

@@ -40,6 +40,10 @@ class Smoothness(NamedTuple):
     convexity: float
     exact: bool = True
 
+    def times(self, weight: float) -> "Smoothness":
+        """Return the constants of the sum times a weight."""
+        return Smoothness(weight * self.maximum, weight * self.full, weight * self.convexity, self.exact)
+
     def of_batch(self, batch_size: int, n_samples: int) -> float:
         """Return L(b), the expected smoothness of a batch of b of n samples drawn without replacement."""
         b, n = min(batch_size, n_samples), n_samples

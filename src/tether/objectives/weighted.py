@@ -37,8 +37,7 @@ class Weighted(Objective):
     @property
     def smoothness(self) -> Smoothness:
         """The constants of f, times the weight."""
-        maximum, full, convexity, exact = self.objective.smoothness
-        return Smoothness(self.weight * maximum, self.weight * full, self.weight * convexity, exact)
+        return self.objective.smoothness.times(self.weight)
 
     @property
     def natural_batch(self) -> int:

@@ -1,0 +1,62 @@
+"""What server and nodes say to each other."""
+
+from typing import NamedTuple
+
+from tether.conversation import Array, Descend, Gradient
+from tether.engines.worker import Memory
+from tether.objectives.base import Smoothness
+
+
+class Hello(NamedTuple):
+    """A node introduces itself."""
+
+    partition: int  # its number among the workers
+    n_samples: int
+    dim: int
+    natural_batch: int
+    smoothness: Smoothness
+
+
+class Privacy(NamedTuple):
+    """What is done to a vector before it leaves a node."""
+
+    clip: float = 0.0  # the largest norm of a change; 0: as it is
+    noise: float = 0.0  # standard deviation of Gaussian noise, in units of ``clip``
+    single: bool = False  # send float32
+
+
+class Order(NamedTuple):
+    """One request to one node, with all it needs to know: nodes may have been restarted in between."""
+
+    run: str  # a name that no other run has
+    number: int  # of this exchange
+    expects: int  # the exchange after which the node's memory must stand; 0: it starts empty
+    settled: tuple[
+        Array, ...
+    ]  # projected vectors of that exchange, by which its memory is brought up to date
+    gradient: Gradient | None  # the request: one of the two
+    descend: Descend | None
+    weight: float  # n n_k / N
+    seed: int
+    privacy: Privacy
+
+
+class Draft(NamedTuple):
+    """Work that was sent and not yet settled: what `tether.engines.worker.settle` needs, and no more."""
+
+    number: int
+    gradient: Gradient | None
+    descend: Descend | None
+    points: tuple[Array, ...]
+    direction: Array | None
+    dual: Array | None
+    memory: Memory  # as the work left it
+
+
+class Notebook(NamedTuple):
+    """What a node keeps between messages: memory after one exchange, and work of a later one."""
+
+    run: str
+    version: int  # the exchange after which ``memory`` stands
+    memory: Memory
+    draft: Draft | None

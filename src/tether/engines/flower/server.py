@@ -1,0 +1,93 @@
+"""The server: an ordinary run of `tether.solve` whose workers are Flower nodes."""
+
+import logging
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from flwr.app import Context
+from flwr.serverapp import Grid, ServerApp
+
+from tether.constraints import Constraint
+from tether.engines.flower.engine import Flower
+from tether.engines.flower.orders import Privacy
+from tether.engines.flower.privacy import epsilon
+from tether.methods import Method
+from tether.solution import Solution
+from tether.solve import solve
+
+log = logging.getLogger("tether")
+
+
+def server_app(method: str | Method[Any] | None = None, constraint: Constraint | None = None) -> ServerApp:
+    """Return the app of the server.
+
+    Settings are read from the run configuration (``[tool.flwr.app.config]``, ``flwr run --run-config``):
+    workers, quorum, timeout, method, tol, seed, max-rounds, checkpoint, output, clip, noise, delta, float32.
+
+    Parameters
+    ----------
+    method : str or Method, optional
+        Instead of the name in the run configuration.
+    constraint : Constraint, optional
+        What the common model must satisfy.
+    """
+    app = ServerApp()
+
+    @app.main()
+    def main(grid: Grid, context: Context) -> None:
+        logging.basicConfig(level=logging.INFO, format="%(message)s")
+        config = context.run_config
+        privacy = Privacy(
+            float(config.get("clip", 0.0)),
+            float(config.get("noise", 0.0)),
+            bool(config.get("float32", False)),
+        )
+        engine = Flower(
+            grid,
+            int(config["workers"]),
+            int(config.get("quorum", 0)) or None,
+            float(config.get("timeout", 120.0)),
+            privacy,
+        )
+        solution = solve(
+            engine.introduce(),
+            constraint,
+            method or str(config.get("method", "auto")),
+            tol=float(config.get("tol", 1e-6)),
+            seed=int(config.get("seed", 0)),
+            max_rounds=int(config.get("max-rounds", 1000)),
+            checkpoint=str(config["checkpoint"]) if config.get("checkpoint") else None,
+            engine=engine,
+            callback=_say,
+        )
+        log.info("%s", solution)
+        if privacy.noise:
+            delta = float(config.get("delta", 1e-5))
+            spent = epsilon(privacy.noise, solution.counts.rounds, delta)
+            log.info("privacy: epsilon = %.3g at delta = %g for each node's data", spent, delta)
+        if config.get("output"):
+            _write(Path(str(config["output"])), solution)
+
+    return app
+
+
+def _say(intermediate: Any) -> None:
+    """Print a line a round."""
+    counts = intermediate.counts
+    log.info(
+        "round %d: F = %.9g, gap <= %.2g, %.3g MB up, %.3g MB down, %.1f s",
+        intermediate.nit,
+        intermediate.fun,
+        intermediate.gap,
+        counts.sent / 1e6,
+        counts.received / 1e6,
+        intermediate.seconds,
+    )
+
+
+def _write(path: Path, solution: Solution) -> None:
+    history = solution.history
+    tables: dict[str, Any] = {f"workers_{name}": table for name, table in history.workers.items()}
+    tables |= history.to_dict()
+    np.savez(path, x=solution.x, fun=solution.fun, **tables)
