@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from tether.objectives.compiled import Compiled
 
 _GRAM_WIDTH = 500  # columns up to which the smallest eigenvalue of the Gram matrix is computed
+_SPECTRAL_TOLERANCE = 0.03  # a larger L_F costs methods less than the passes that would make it smaller
 _CURVATURE_MARGIN = 4.0  # on curvatures that are estimated at a point
 
 
@@ -160,7 +161,8 @@ class GLM(Objective):
         norms = self.design.squared_norms()
         if self.weights is not None:
             norms *= self.weights
-        spectral = min(largest_eigenvalue(self._covariance, self.design.width), float(norms.mean()))
+        largest = largest_eigenvalue(self._covariance, self.design.width, _SPECTRAL_TOLERANCE)
+        spectral = min(largest, float(norms.mean()))
         convexity = self.l2
         if self._gram is not None:
             convexity += smallest_gram_eigenvalue(self._gram, self.n_samples)

@@ -12,6 +12,7 @@ from scipy.sparse.linalg import ArpackError, ArpackNoConvergence, eigsh
 
 from tether.objectives.design import Design
 from tether.objectives.walk import Array
+from tether.threads import one_blas_thread
 
 Product = Callable[[Array], Array]
 
@@ -22,12 +23,13 @@ _GRAM_WORK = 2e11  # multiplications that a Gram matrix may cost: a few seconds
 _FACTOR_LIMIT = 5000  # sparse matrices up to this size are factorised even if they fill in
 
 
-def largest_eigenvalue(product: Product, dim: int) -> float:
+def largest_eigenvalue(product: Product, dim: int, tolerance: float = 1e-3) -> float:
     """Return lambda_max of a positive semidefinite matrix, known by its products, from above.
 
     The residual of the Ritz pair is added to the Ritz value, which never exceeds lambda_max itself.
     """
-    value, residual = largest_ritz_value(product, dim, 1e-3)
+    with one_blas_thread():
+        value, residual = largest_ritz_value(product, dim, tolerance)
     return max(value, 0.0) + residual
 
 
