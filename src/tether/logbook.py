@@ -66,7 +66,7 @@ class Logbook:
                 status, detail = lead(partial(self._judge, run, reply))
                 if status is Status.CONVERGED and isinstance(reply, Measured):
                     run = run._replace(best=Incumbent.at(reply))  # a lower point may lack the certificate
-                called = lead(partial(self._call_back, run))
+                called = self._call_back(run)
                 status = status or called
                 if status is not Status.DIVERGED:
                     self._keep(keeper, run)
@@ -121,6 +121,19 @@ class Logbook:
         return self.stopping.spent(run.counts, run.seconds), ""
 
     def _call_back(self, run: Run) -> Status | None:
+        """Have the leader call back; if that fails, all close the run together."""
+        errors: list[Exception] = []
+        called = self.session.engine.lead(partial(self._try_callback, run, errors))
+        if not isinstance(called, str):
+            return called
+        solution = self._close(run, Status.CALLBACK, "")
+        raise CallbackError(
+            f"callback raised {called} (after {run.counts.rounds} rounds); "
+            "the run so far is in this error's `solution`, which solve takes as x0.",
+            solution,
+        ) from next(iter(errors), None)
+
+    def _try_callback(self, run: Run, errors: list[Exception]) -> Status | str | None:
         if self.callback is None:
             return None
         try:
@@ -128,12 +141,8 @@ class Logbook:
         except StopIteration:
             return Status.CALLBACK
         except Exception as error:
-            solution = self._close(run, Status.CALLBACK, "")
-            raise CallbackError(
-                f"callback raised {type(error).__name__}: {error} (after {run.counts.rounds} rounds); "
-                "the run so far is in this error's `solution`, which solve takes as x0.",
-                solution,
-            ) from error
+            errors.append(error)
+            return f"{type(error).__name__}: {error}"
         return None
 
     def _intermediate(self, run: Run) -> OptimizeResult:

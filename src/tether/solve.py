@@ -108,18 +108,19 @@ def solve(
     >>> sol.success, bool(abs(sol.x.sum()) < 1e-12)
     (True, True)
     """
-    check_budgets(tol, max_passes, max_rounds, max_seconds)
-    if callback is not None and not callable(callback):
-        raise TypeError(f"callback must be a function of one argument, got {callback!r}.")
     engine = _engine(objective, engine)
-    path = None if checkpoint is None else engine.lead(lambda: as_path(checkpoint))
-    session, run = _begin(objective, constraint, method, seed, engine, x0)
-    if max_passes is None and max_rounds is None and max_seconds is None:
-        max_passes = DEFAULT_PASSES
-    facts = session.facts
-    stopping = Stopping(tol, facts.smoothness.convexity, facts.n_samples, max_passes, max_rounds, max_seconds)
-    logbook = Logbook(session, stopping, Live() if verbose and session.engine.leads else Silent(), callback)
-    return logbook.write(run, path)
+    with engine.together():
+        check_budgets(tol, max_passes, max_rounds, max_seconds)
+        if callback is not None and not callable(callback):
+            raise TypeError(f"callback must be a function of one argument, got {callback!r}.")
+        path = engine.lead(lambda: None if checkpoint is None else as_path(checkpoint))
+        session, run = _begin(objective, constraint, method, seed, engine, x0)
+        if max_passes is None and max_rounds is None and max_seconds is None:
+            max_passes = DEFAULT_PASSES
+        mu, size = session.facts.smoothness.convexity, session.facts.n_samples
+        stopping = Stopping(tol, mu, size, max_passes, max_rounds, max_seconds)
+        logbook = Logbook(session, stopping, Live() if verbose and engine.leads else Silent(), callback)
+        return logbook.write(run, path)
 
 
 def iterate(
@@ -174,7 +175,7 @@ def _begin(
     facts = engine.facts(problem)
     session = Session(problem, engine, as_method(method, facts), facts)
     run = session.begin(start, warm=x0 is not None)
-    return session, run._replace(seconds=time.perf_counter() - began)
+    return session, run._replace(seconds=engine.lead(lambda: time.perf_counter() - began))
 
 
 def _engine(objective: Objective, engine: Engine | None) -> Engine:

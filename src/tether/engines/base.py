@@ -2,6 +2,7 @@
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable
+from contextlib import AbstractContextManager, nullcontext
 from typing import Any, NamedTuple, TypeVar
 
 from tether.constraints.base import Constraint
@@ -47,6 +48,10 @@ class Engine(ABC):
     def prepare(self, problem: Problem) -> Problem:
         """Return the problem as this engine's workers see it."""
         return problem
+
+    def together(self) -> AbstractContextManager[None]:
+        """Have the processes that run the same conversation hear when this one leaves it, and why."""
+        return nullcontext()
 
     @abstractmethod
     def facts(self, problem: Problem) -> Facts:

@@ -1,0 +1,55 @@
+"""How this process was started: the MPI library it talks to, and whether the launcher belongs to it.
+
+The launcher of one MPI with the library of another gives many runs of one rank each, without a word.
+"""
+
+import os
+from collections.abc import Mapping
+
+try:
+    from mpi4py import MPI as mpi  # noqa: N811, the engine has that name
+except ImportError as error:
+    raise ImportError("engine MPI() needs mpi4py: pip install 'tether[mpi]'.") from error
+except RuntimeError as error:
+    raise ImportError(
+        f"engine MPI() found mpi4py but no MPI library ({error}); pip install mpich, or load your cluster's."
+    ) from error
+
+from tether.objectives.inputs import positive_integer
+
+#: Variables in which launchers tell a process how many there are.
+LAUNCHERS = {
+    "OMPI_COMM_WORLD_SIZE": "Open MPI",
+    "MV2_COMM_WORLD_SIZE": "MVAPICH",
+    "PMI_SIZE": "MPICH or a relative of it",
+    "MPI_LOCALNRANKS": "MPICH or a relative of it",
+    "SLURM_STEP_NUM_TASKS": "Slurm (srun)",
+}
+
+
+def check_launch(comm: mpi.Intracomm, size: int | None, environment: Mapping[str, str] = os.environ) -> None:
+    """Refuse a number of ranks that is not the one asked for, by the user or by the launcher."""
+    library = mpi.get_vendor()[0]
+    if size is not None:
+        size = positive_integer("size", size)
+        if comm.size != size:
+            raise RuntimeError(
+                f"MPI(size={size}) needs {size} ranks but {library} sees {comm.size}; start with the mpiexec "
+                f"of {library}: mpiexec -n {size} python -m mpi4py script.py."
+            )
+        return
+    variable, promised = _promise(environment)
+    if mpi.COMM_WORLD.size == 1 and promised > 1:
+        raise RuntimeError(
+            f"{LAUNCHERS[variable]} started {promised} processes ({variable}={promised}) but mpi4py talks to "
+            f"{library}, which sees 1; start with the mpiexec of {library}, install mpi4py for the MPI that "
+            "you start with, or say MPI(size=1)."
+        )
+
+
+def _promise(environment: Mapping[str, str]) -> tuple[str, int]:
+    """Return the variable that promises the most processes, and how many."""
+    found = {name: environment.get(name, "") for name in LAUNCHERS}
+    numbers = {name: int(text) if text.isdecimal() else 0 for name, text in found.items()}
+    variable = max(numbers, key=lambda name: numbers[name])
+    return variable, numbers[variable]

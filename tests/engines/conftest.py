@@ -1,0 +1,144 @@
+"""Flower's own programs on this machine, for the tests that start them."""
+
+import contextlib
+import os
+import shutil
+import signal
+import socket
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+PROGRAMS = Path(sys.executable).parent
+
+
+class Field:
+    """A folder with its own Flower home, and the processes that were started there."""
+
+    def __init__(self, folder: Path):
+        self.folder, self.running = folder, {}
+        for name in ("home", "ray"):
+            (folder / name).mkdir()
+        self.environment = os.environ | {
+            "PATH": f"{PROGRAMS}{os.pathsep}{os.environ['PATH']}",
+            "FLWR_HOME": str(folder / "home"),
+            "FLWR_TELEMETRY_ENABLED": "0",
+            "FLWR_DISABLE_UPDATE_CHECK": "1",
+            "FLWR_DISABLE_RUNTIME_DEPENDENCY_INSTALLATION": "1",
+            "FLWR_SUPEREXEC_TASK_POLL_INTERVAL": "0.2",
+            "RAY_TMPDIR": str(folder / "ray"),
+            "RAY_USAGE_STATS_ENABLED": "0",
+            "RAY_ENABLE_WINDOWS_OR_OSX_CLUSTER": "0",
+            "PYTHONWARNINGS": "ignore",
+        }
+
+    def start(self, name, *words):
+        """Start a program in a session of its own; what it says goes to a file."""
+        with self.log(name).open("ab") as log:
+            self.running[name] = subprocess.Popen(
+                [PROGRAMS / words[0], *map(str, words[1:])],
+                env=self.environment,
+                cwd=self.folder,
+                stdin=subprocess.DEVNULL,
+                stdout=log,
+                stderr=subprocess.STDOUT,
+                start_new_session=True,
+            )
+        return self.running[name]
+
+    def finish(self, name, seconds):
+        """Wait for a program and return its exit code."""
+        try:
+            return self.running[name].wait(seconds)
+        except subprocess.TimeoutExpired:
+            pytest.fail(f"{name} did not end within {seconds} s:\n{self.said(name)[-3000:]}")
+
+    def log(self, name):
+        return self.folder / f"{name}.log"
+
+    def said(self, name):
+        return self.log(name).read_text(errors="replace") if self.log(name).exists() else ""
+
+    def wait_for(self, what, seconds, watched):
+        """Wait until something is true; a program that ends meanwhile is a failure."""
+        deadline = time.monotonic() + seconds
+        while not what():
+            ended = self.running[watched].poll() is not None
+            if (ended and not what()) or time.monotonic() > deadline:
+                pytest.fail(f"{watched} {'ended' if ended else 'hangs'}:\n{self.said(watched)[-3000:]}")
+            time.sleep(0.1)
+
+    def configure(self, port, *lines):
+        """Tell `flwr run` where the link is."""
+        text = "\n".join(["[superlink.here]", f'address = "127.0.0.1:{port}"', *lines])
+        (self.folder / "home" / "config.toml").write_text(f'[superlink]\ndefault = "here"\n\n{text}\n')
+
+    def kill(self, name):
+        """Kill a program and all that it started, as a power cut would."""
+        process = self.running.pop(name)
+        for pid in [process.pid, *descendants(process.pid)]:
+            _signal(pid, signal.SIGKILL)
+        process.wait(10)
+
+    def stop(self):
+        """End everything that was started, politely first."""
+        for name in list(self.running):
+            process = self.running[name]
+            left = descendants(process.pid)
+            _signal(process.pid, signal.SIGTERM)
+            with contextlib.suppress(subprocess.TimeoutExpired):
+                process.wait(10)
+            for pid in [process.pid, *left]:
+                _signal(pid, signal.SIGKILL)
+            process.wait(10)
+
+
+def descendants(pid, command=""):
+    """Return the processes that a process started, directly or not, whose command holds a word."""
+    table = subprocess.run(["ps", "-eo", "pid=,ppid=,args="], capture_output=True, text=True, check=True)
+    children, names = {}, {}
+    for line in table.stdout.splitlines():
+        child, parent, *rest = line.split(maxsplit=2)
+        children.setdefault(int(parent), []).append(int(child))
+        names[int(child)] = rest[0] if rest else ""
+    found, open_ones = [], [pid]
+    while open_ones:
+        more = children.get(open_ones.pop(), [])
+        found += more
+        open_ones += more
+    return [child for child in found if command in names[child]]
+
+
+def _signal(pid, number):
+    with contextlib.suppress(ProcessLookupError):
+        os.kill(pid, number)
+
+
+def free_port():
+    with socket.socket() as place:
+        place.bind(("127.0.0.1", 0))
+        return place.getsockname()[1]
+
+
+def listens(port):
+    with socket.socket() as caller:
+        caller.settimeout(1.0)
+        return caller.connect_ex(("127.0.0.1", port)) == 0
+
+
+@pytest.fixture
+def field(tmp_path):
+    """A place to run Flower; everything started there ends with the test."""
+    # Sockets of Ray need a short path, and pytest's folders may be long.
+    here = Path("/tmp", f"tether-{os.getpid()}-{free_port()}")
+    here.mkdir()
+    place = Field(here)
+    place.free_port, place.listens, place.descendants = free_port, listens, descendants
+    try:
+        yield place
+    finally:
+        place.stop()
+        shutil.rmtree(here, ignore_errors=True)

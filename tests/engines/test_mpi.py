@@ -1,0 +1,276 @@
+"""Ranks of a real MPI job do what the workers of a Federation do, and never wait for each other in vain."""
+
+import importlib.util
+import json
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from tether.conversation import Descend, Dual, Gradient
+from tether.engines.settings import alike, difference, digest, leaves, ranks, sketch, sketch_of
+
+SCRIPT = Path(__file__).with_name("mpi_ranks.py")
+BIN = str(Path(sys.executable).parent)
+LAUNCHER = shutil.which("mpiexec.gforker", path=BIN) or shutil.which("mpiexec", path=BIN)
+#: Ranks talk through shared memory only; one thread each.
+QUIET = {"UCX_TLS": "sm,self", "OPENBLAS_NUM_THREADS": "1", "OMP_NUM_THREADS": "1"}
+
+needs_mpi = pytest.mark.skipif(
+    LAUNCHER is None or importlib.util.find_spec("mpi4py") is None, reason="needs mpi4py and mpiexec"
+)
+
+
+def launch(folder, *checks, n=3, module=("-m", "mpi4py")):
+    command = [LAUNCHER, "-n", str(n), sys.executable, *module, str(SCRIPT), str(folder), *checks]
+    return subprocess.run(command, env=os.environ | QUIET, capture_output=True, text=True, timeout=240)
+
+
+def outcomes(folder, *checks, n=3):
+    done = launch(folder, *checks, n=n)
+    assert done.returncode == 0, done.stderr
+    return {check: json.loads((folder / f"{check}.json").read_text()) for check in checks}
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    return tmp_path_factory.mktemp("mpi")
+
+
+@pytest.fixture(scope="module")
+def job(folder):
+    """One job of three ranks that does nearly everything."""
+    return outcomes(folder, "agreement", "leading", "refusals", "first_half", "interrupted", "page")
+
+
+def run_python(code, **environment):
+    return subprocess.run(
+        [sys.executable, "-c", code],
+        env=os.environ | QUIET | environment,
+        capture_output=True,
+        text=True,
+        timeout=240,
+    )
+
+
+# --- what ranks compute ----------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def agreement(job):
+    return job["agreement"]
+
+
+RUNS = ["dp-svrg", "skip", "scaffold", "scaffold of two", "lbfgs"]
+
+
+@needs_mpi
+@pytest.mark.parametrize("name", RUNS)
+def test_ranks_of_unequal_size_do_what_a_federation_does(agreement, name):
+    run = agreement["runs"][name]
+    for mine, theirs in zip(run["mpi"], run["federation"], strict=True):
+        np.testing.assert_allclose(mine, theirs, rtol=1e-12, atol=1e-12)
+    assert run["counts"][0] == run["counts"][1]
+    np.testing.assert_allclose(*run["losses"], rtol=1e-12)
+
+
+@needs_mpi
+@pytest.mark.parametrize("name", RUNS)
+def test_all_ranks_return_the_same_bits(agreement, name):
+    assert agreement["runs"][name]["ranks are equal"]
+
+
+@needs_mpi
+def test_shards_are_even_and_together_all_samples(agreement):
+    parts = agreement["parts"]
+    assert sorted(map(len, parts)) == [16, 17, 17]
+    assert sorted(i for part in parts for i in part) == list(range(50))
+
+
+# --- who leads -------------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def leading(job):
+    return job["leading"]
+
+
+@needs_mpi
+def test_only_rank_0_prints_writes_and_calls_back(leading):
+    assert "max_rounds is used up" in leading["printed"][0]
+    assert leading["printed"][1:] == ["", ""]
+    assert leading["files"] == [["run.npz"], [], []]
+    assert leading["calls"][0] > 5 and leading["calls"][1:] == [0, 0]
+
+
+@needs_mpi
+def test_rank_0_decides_when_a_run_is_over(leading):
+    first, *others = leading["tolerant"]
+    assert 2 < first < 100 and others == [first, first]
+    assert leading["stopped"] == ["CALLBACK"] * 3
+
+
+@needs_mpi
+def test_the_script_of_the_documentation_runs(job, folder):
+    assert job["page"] == [[True, True], [True, False], [True, False]]
+    assert (folder / "run.npz").exists()
+
+
+# --- what is refused -------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def refusals(job):
+    return job["refusals"]
+
+
+@needs_mpi
+@pytest.mark.parametrize(
+    ("wrong", "message"),
+    [
+        ("dims", "ValueError: objectives must have one dimension: rank 0 has 4 and rank 2 has 5; give all"),
+        ("seeds", "ValueError: ranks 0 and 1 run different settings (seed is 0 on rank 0 and 3 on rank 1);"),
+        ("constraints", "ValueError: ranks 0 and 1 run different settings (projection is a vector of norm"),
+        ("kinds", "(constraint is 'Affine' on rank 0 and 'Unconstrained' on rank 2); give every rank"),
+        ("no data", "ValueError: rank 1 got no samples; use fewer ranks"),
+        ("step sizes", "0 and 2 run different settings (step_size is 0.01 on rank 0 and 0.02 on rank 2)"),
+        ("methods", "ValueError: ranks 0, 1 and 2 run different settings ("),
+        ("starts", "ValueError: ranks 0 and 2 run different settings (point is a vector of norm"),
+        ("fault", "RuntimeError: rank 2: OSError: the disk is gone"),
+        ("nan", "ValueError: worker 1 reports a loss that is not a number"),
+        ("federation", "RuntimeError: ranks 0, 1 and 2: TypeError: engine MPI() takes each rank's own"),
+        ("folder", "cannot be written: name a file in an existing, writable folder."),
+        ("size", "RuntimeError: MPI(size=4) needs 4 ranks but MPICH sees 3; start with the mpiexec of MPICH"),
+        ("comm", "TypeError: comm must be a communicator such as mpi4py.MPI.COMM_WORLD, got 'world'."),
+    ],
+)
+def test_all_ranks_refuse_in_the_same_words(refusals, wrong, message):
+    told = refusals["told"][wrong]
+    assert message in told[0]
+    assert told == [told[0]] * 3
+
+
+@needs_mpi
+def test_a_rank_that_fails_elsewhere_in_a_run_stops_the_others(refusals):
+    assert refusals["told"]["left"][1] == "ValueError: no such file"
+    for text in refusals["told"]["left"][::2]:
+        assert text == "RuntimeError: rank 1: ValueError: no such file"
+
+
+@needs_mpi
+def test_a_callback_that_needs_the_other_ranks_is_an_error_on_all(refusals):
+    assert all("rank 0 cannot use the engine while" in text for text in refusals["told"]["callback"])
+
+
+@needs_mpi
+def test_an_engine_works_again_after_a_refusal(refusals):
+    assert refusals["afterwards"] == ["nothing"] * 3
+
+
+@needs_mpi
+def test_a_rank_that_raises_ends_the_job_with_its_message(tmp_path):
+    done = launch(tmp_path, "crash", module=())  # plain python: nobody aborts the others
+    assert done.returncode != 0
+    assert "RuntimeError: rank 2: OSError: the disk is gone" in done.stderr
+
+
+# --- checkpoints -----------------------------------------------------------------------------------------
+
+
+@needs_mpi
+def test_a_checkpoint_of_three_ranks_resumes_bit_for_bit_on_three(job, folder):
+    resumed = outcomes(folder, "second_half")["second_half"]
+    assert resumed == {name: [x] * 3 for name, x in job["first_half"].items()}
+
+
+@needs_mpi
+def test_a_checkpoint_of_three_ranks_is_refused_on_two(job, folder):
+    told = outcomes(folder, "fewer", n=2)["fewer"]
+    assert told[0].startswith("ValueError: checkpoint") and "belongs to another" in told[0]
+    assert told[1] == told[0]
+
+
+@needs_mpi
+def test_an_interrupt_of_one_rank_stops_all_at_the_same_round(job, folder):
+    first, *others = job["interrupted"]
+    assert first[0] == "INTERRUPTED" and first[1] > 1 and others == [first, first]
+    assert (folder / "stopped.npz").exists()
+
+
+# --- how a job is started --------------------------------------------------------------------------------
+
+
+@needs_mpi
+def test_a_launcher_of_another_mpi_is_found_out_unless_one_rank_is_meant():
+    code = "from tether.engines import MPI; print(MPI(size=1).leads); MPI()"
+    done = run_python(code, OMPI_COMM_WORLD_SIZE="3")
+    assert done.stdout == "True\n" and done.returncode != 0
+    assert (
+        "Open MPI started 3 processes (OMPI_COMM_WORLD_SIZE=3) but mpi4py talks to MPICH, which sees 1; "
+        "start with the mpiexec of MPICH"
+    ) in done.stderr
+
+
+def test_mpi4py_is_imported_late_and_if_missing_named_with_the_remedy():
+    early = "import sys, tether; print('mpi4py' in sys.modules); sys.modules['mpi4py'] = None"
+    done = run_python(early + "; tether.engines.MPI()")
+    assert done.stdout == "False\n"
+    assert "ImportError: engine MPI() needs mpi4py: pip install 'tether[mpi]'." in done.stderr
+
+
+# --- how settings are compared ---------------------------------------------------------------------------
+
+START = np.linspace(-1.0, 2.0, 5)
+REQUEST = Descend(START, 5, 0.1, 3, clock=7, dual=Dual(0.5, np.array([0.25, 0.75])))
+
+
+def test_a_request_falls_into_named_parts():
+    parts = leaves(REQUEST)
+    assert (parts["request"], parts["steps"], parts["dual"], parts["dual.rate"]) == (
+        "Descend",
+        5,
+        "Dual",
+        0.5,
+    )
+    assert parts["start"] is START
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"steps": 6},
+        {"step_size": np.nextafter(0.1, 1)},
+        {"start": START + np.array([0, 0, 0, 0, 1e-15])},
+        {"dual": Dual(0.5)},
+        {"anchor": START},
+    ],
+)
+def test_digests_differ_in_the_last_bit(change):
+    assert digest(leaves(REQUEST._replace(**change))) != digest(leaves(REQUEST))
+    assert digest(leaves(REQUEST._replace(start=START.copy()))) == digest(leaves(REQUEST))
+
+
+def test_rounding_is_no_difference_but_a_setting_is():
+    rounded = REQUEST._replace(start=START * (1 + 1e-15), step_size=0.1 * (1 + 1e-15))
+    assert difference([sketch(leaves(REQUEST)), sketch(leaves(rounded))]) == ""
+    changed = [REQUEST, rounded, REQUEST._replace(dual=Dual(0.25, REQUEST.dual.weights))]
+    assert (
+        "ranks 0 and 2 run different settings (dual.rate is 0.5 on rank 0 and 0.25 on rank 2)"
+        in difference([sketch(leaves(request)) for request in changed])
+    )
+    other = [sketch(leaves(REQUEST)), sketch(leaves(Gradient(START)))]
+    assert "(request is 'Descend' on rank 0 and 'Gradient' on rank 1)" in difference(other)
+
+
+def test_vectors_of_equal_norm_are_told_apart():
+    assert not alike(sketch_of(START), sketch_of(START[::-1]))
+    assert not alike(sketch_of(START), sketch_of(-START))
+    assert alike(sketch_of(np.full(3, np.nan)), sketch_of(np.full(3, np.nan)))
+
+
+def test_ranks_are_listed_in_words():
+    assert [ranks(few) for few in ([1], [0, 2], [0, 1, 2])] == ["rank 1", "ranks 0 and 2", "ranks 0, 1 and 2"]
