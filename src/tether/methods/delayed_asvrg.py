@@ -58,7 +58,7 @@ class DelayedASVRG(StageWise[DelayedASVRGState]):
     stages : int, default 100
         S, the horizon that the step size of Theorem 5.2 (mu = 0) is tuned to.
     batch_size : int, optional
-        b. Open: up to 128, so that a pass has at least a hundred steps.
+        b. Open: the batch size at which the objective's steps are efficient.
     convexity : float, optional
         mu. Open: the objective's.
     first_step : {"anchor", "coupled"}

@@ -37,7 +37,7 @@ class DelayedSGD(Method[DelayedSGDState]):
     step_size : float, optional
         eta. Open: 1/(2 L(b)) in practice, or Theorem 3.2 with ``parameters="theory"``.
     batch_size : int, optional
-        b. Open: up to 128, so that a pass has at least a hundred steps.
+        b. Open: the batch size at which the objective's steps are efficient.
     decay : float, default 0
         eta_t = eta / (1 + decay t); 0 keeps the step constant.
     stage_length : int, optional

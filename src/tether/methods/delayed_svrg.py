@@ -49,7 +49,7 @@ class DelayedSVRG(StageWise[DelayedSVRGState]):
     step_size : float, optional
         eta. Open: 1/(L_F + 5.5 L_max/b) in practice, or Theorem 4.1 with ``parameters="theory"``.
     batch_size : int, optional
-        b. Open: up to 128, so that a pass has at least a hundred steps.
+        b. Open: the batch size at which the objective's steps are efficient.
     convexity : float, optional
         mu in the weights of the average. Open: the objective's.
     anchor : {"average", "last"}

@@ -57,7 +57,7 @@ class ProxSkipSVRG(StageWise[ProxSkipSVRGState]):
     step_size : float, optional
         eta. Open: 1/(L_F + 5.5 L_max/b) in practice, 1/(6 L_max) with ``parameters="theory"``.
     batch_size : int, optional
-        b. Open: up to 128, so that a pass has at least a hundred steps.
+        b. Open: the batch size at which the objective's steps are efficient.
     random : bool, default False
         Toss coins for projections and anchors, as published, instead of counting steps.
     seed : int, optional
