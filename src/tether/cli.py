@@ -1,4 +1,4 @@
-"""The command line: tether demo | theory."""
+"""The command line: tether demo | theory | flower."""
 
 import argparse
 import math
@@ -41,7 +41,19 @@ def _parser() -> argparse.ArgumentParser:
     theory.add_argument("--n", type=_whole, required=True, help="number of samples N, for example 1e5")
     theory.add_argument("--eps", type=float, default=1e-6, help="accuracy F(x) - F* (default 1e-6)")
     theory.set_defaults(run=_theory)
+    _add_flower(commands.add_parser("flower", help="start a federation of machines with Flower"))
     return parser
+
+
+def _add_flower(flower: argparse.ArgumentParser) -> None:
+    acts = flower.add_subparsers(dest="act", required=True, metavar="act")
+    init = acts.add_parser("init", help="write an app that runs, to put your data in")
+    init.add_argument("folder", type=Path, help="a new folder")
+    init.set_defaults(run=_flower_init)
+    keys = acts.add_parser("keys", help="make certificates and node keys to try TLS on this machine")
+    keys.add_argument("folder", type=Path, help="a new folder")
+    keys.add_argument("--nodes", type=_whole, default=2, help="number of nodes (default 2)")
+    keys.set_defaults(run=_flower_keys)
 
 
 def _whole(text: str) -> int:
@@ -89,3 +101,25 @@ def _theory(options: argparse.Namespace, console: Console) -> None:
         best = theory.recommend(setting, goal)
         stage = "" if best.stage_length is None else f", m = {best.stage_length:,}"
         console.print(f"Fewest {goal}: {best.method}, E = {best.interval:,}{stage}.", highlight=False)
+
+
+def _flower_init(options: argparse.Namespace, console: Console) -> None:
+    try:
+        from tether.engines.flower.init import init
+    except ModuleNotFoundError as error:
+        raise ValueError(_without_flower(error)) from error
+    init(options.folder)
+    console.print(f"Wrote {options.folder}: read its README.md, then put your data into client_app.py.")
+
+
+def _flower_keys(options: argparse.Namespace, console: Console) -> None:
+    try:
+        from tether.engines.flower.keys import make_keys
+    except ModuleNotFoundError as error:
+        raise ValueError(_without_flower(error)) from error
+    make_keys(options.folder, options.nodes)
+    console.print(f"Wrote {options.folder}: ca.crt, server.pem, server.key, node0, node0.pub and so on.")
+
+
+def _without_flower(error: ModuleNotFoundError) -> str:
+    return f"{error.name} is missing; pip install 'tether[flower]'."

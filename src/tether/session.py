@@ -69,7 +69,10 @@ class Session:
         """Measure F at the method's current estimate, outside the conversation."""
         began = time.perf_counter()
         with np.errstate(over="ignore", invalid="ignore"):
-            reply, _ = self.engine.exchange(self.problem, self.method.inspect(run.state), run.memory)
+            try:
+                reply, _ = self.engine.exchange(self.problem, self.method.inspect(run.state), run.memory)
+            except MemoryLost:  # the point can be measured without
+                reply = self._fresh(Gradient(self.method.estimate(run.state)))
         assert isinstance(reply, Measured)
         seconds = run.seconds + self.engine.lead(lambda: time.perf_counter() - began)
         run = run._replace(counts=run.counts.plus(reply.work, run.counts.stages), seconds=seconds)

@@ -12,10 +12,14 @@ from tether.objectives.walk import Walked
 N_WORKERS, DIM = 3, 4
 
 
-def local(seed: int, size: int = 40, l2: float = 0.1) -> tether.GLM:
+def data(seed: int, size: int = 40):
     rng = np.random.default_rng([7, seed])
     X = rng.standard_normal((size, DIM)) * np.linspace(1.0, 2.0, DIM)
-    return tether.GLM(X, X @ rng.standard_normal(DIM) + rng.standard_normal(size), "squared", l2=l2)
+    return X, X @ rng.standard_normal(DIM) + rng.standard_normal(size)
+
+
+def local(seed: int, size: int = 40, l2: float = 0.1) -> tether.GLM:
+    return tether.GLM(*data(seed, size), "squared", l2=l2)
 
 
 @pytest.fixture
@@ -256,6 +260,22 @@ def test_a_pooled_batch_gradient_is_the_mean_over_its_samples(unequal):
     np.testing.assert_allclose(unequal.batch_gradient(x, batch), np.mean(single, axis=0))
     everything = unequal.batch_gradient(x, np.arange(unequal.n_samples))
     np.testing.assert_allclose(everything, unequal.gradient(x))
+
+
+def test_sample_weights_count_between_workers():
+    parts = [data(k) for k in range(2)]
+    weights = [np.full(len(parts[0][1]), 1.0), np.full(len(parts[1][1]), 9.0)]
+    workers = [
+        tether.GLM(X, y, "squared", l2=0.1, sample_weight=w) for (X, y), w in zip(parts, weights, strict=True)
+    ]
+    X, y = (np.concatenate(column) for column in zip(*parts, strict=True))
+    pooled = tether.GLM(X, y, "squared", l2=0.1, sample_weight=np.concatenate(weights))
+    federation, x = tether.Federation(workers), np.ones(DIM)
+    np.testing.assert_allclose(federation.value(x), pooled.value(x))
+    everything = federation.batch_gradient(x, np.arange(len(y)))
+    np.testing.assert_allclose(everything, pooled.gradient(x))
+    found = tether.solve(federation, method="lbfgs", tol=1e-12).x
+    np.testing.assert_allclose(found, tether.solve(pooled, method="lbfgs", tol=1e-12).x, atol=1e-6)
 
 
 # --- wrong calls -----------------------------------------------------------------------------------------

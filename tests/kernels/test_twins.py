@@ -150,3 +150,28 @@ def test_a_failure_on_another_core_is_raised_here():
 
     with pytest.raises(RuntimeError, match="part one"):
         threads.share(work, 10, 2)
+
+
+@pytest.mark.parametrize("outputs", [1, 3])
+def test_steps_that_shrink_x_to_nothing_or_past_zero_are_steps_like_others(outputs):
+    """eta l2 = 1 leaves nothing of x and eta mu = 1 nothing of the sum, yet the walk goes on."""
+    rng = np.random.default_rng(5)
+    X = sparse.random_array((60, 8), density=0.4, rng=rng, format="csr")
+    y = rng.integers(0, 2 if outputs == 1 else outputs, 60)
+    y[:3] = np.arange(3) % max(2, outputs)
+    for step in (2.0, 3.0):
+        objective = tether.GLM(X, y, "logistic" if outputs == 1 else "multinomial", l2=0.5)
+        start = rng.standard_normal(objective.dim)
+        walk = Walk(
+            start,
+            steps=30,
+            step_size=step,
+            batches=np.arange(60).reshape(30, 2),
+            shift=0.1 * start,
+            averaging=Averaging(np.zeros_like(start), 0.0, 0.5, False),
+        )
+        oracle = walk_in_numpy(objective, walk)
+        objective.compile()
+        walked = objective.descend(walk)
+        np.testing.assert_allclose(walked.end, oracle.end, atol=1e-10)
+        np.testing.assert_allclose(walked.averaging.total, oracle.averaging.total, atol=1e-10)

@@ -74,11 +74,12 @@ class MPI(Engine):
         self._meeting.hold("prepare", failure=failure)
         outlines = self._comm.allgather(mine)
         _check_outlines(outlines)
-        total = sum(outline.n_samples for outline in outlines)
         local = problem.objective
-        if total * local.dim >= COMPILE_FROM:  # small ranks share the kernels of a large sum
+        if (
+            sum(outline.n_samples for outline in outlines) * local.dim >= COMPILE_FROM
+        ):  # small ranks share the kernels of a large sum
             local.compile()
-        weight = self._comm.size * local.n_samples / total
+        weight = self._comm.size * local.mass / sum(outline.mass for outline in outlines)
         return problem if weight == 1.0 else problem._replace(objective=Weighted(local, weight))
 
     def facts(self, problem: Problem) -> Facts:
@@ -193,6 +194,7 @@ class _Outline(NamedTuple):
     """What a rank knows of the problem."""
 
     n_samples: int
+    mass: float
     dim: int
     seed: int
     constraint: str
@@ -226,7 +228,14 @@ def _outline(problem: Problem) -> _Outline:
         raise TypeError("engine MPI() takes each rank's own objective such as GLM(...), not a Federation.")
     probe = np.random.default_rng(0).standard_normal(objective.dim)
     projection = sketch_of(constraint.project(probe))
-    return _Outline(objective.n_samples, objective.dim, problem.seed, type(constraint).__name__, projection)
+    return _Outline(
+        objective.n_samples,
+        objective.mass,
+        objective.dim,
+        problem.seed,
+        type(constraint).__name__,
+        projection,
+    )
 
 
 def _check_outlines(outlines: Sequence[_Outline]) -> None:
@@ -241,7 +250,7 @@ def _check_outlines(outlines: Sequence[_Outline]) -> None:
                 f"objectives must have one dimension: rank 0 has {dim} and rank {rank} has {outline.dim}; "
                 "give all the same columns, and Multinomial(n_classes) if classes are missing."
             )
-    shared = [{**outline._asdict(), "n_samples": None} for outline in outlines]
+    shared = [{**outline._asdict(), "n_samples": None, "mass": None} for outline in outlines]
     found = difference(shared)
     if found:
         raise ValueError(found)

@@ -12,7 +12,7 @@ from tether.kernels.losses import loss_of, slope_of
 from tether.kernels.options import inlined, kernel
 from tether.kernels.prefetch import prefetch
 
-TINY = 1e-8  # of a scale: time to write x out and start from one again
+TINY = 1e-8  # a scale that would get below is written out first, and starts from one again
 FAR, NEAR = 16, 8  # steps ahead in which the address of a row and its entries are asked for
 LINE = 8  # numbers that come with one request
 
@@ -50,6 +50,16 @@ def write_out(v, q, total, drift, position, sums):
     for j in range(len(v)):
         c = drift[j] if len(drift) else 0.0
         v[j] = a * v[j] + b * c
+
+
+@kernel
+def move_in_full(v, total, drift, factors, fade, before):
+    """Take the part of a step that ridge and drift make, and fade the running sum, on all coordinates."""
+    shrink, eta = factors
+    for j in range(len(total)):
+        total[j] = fade * total[j] + (v[j] if before else 0.0)
+    for j in range(len(v)):
+        v[j] = shrink * v[j] - (eta * drift[j] if len(drift) else 0.0)
 
 
 @kernel
@@ -115,11 +125,16 @@ def walk(
             if len(slopes):
                 d -= slopes[i]
             change[s] = d * weights[i] if len(weights) else d
-        fade = 1.0 - convexity * eta
-        if on and not after:
-            sums = accumulate(sums, a, b, fade)
-        shrink = 1.0 - eta * ridge
-        a, b = a * shrink, b * shrink - eta
+        fade, shrink = 1.0 - convexity * eta, 1.0 - eta * ridge
+        if abs(a * shrink) < TINY or abs(sums[2] * fade) < TINY:
+            write_out(v, q, total, drift, (a, b), sums)
+            move_in_full(v, total, drift, (shrink, eta), fade, on and not after)
+            weight = fade * sums[3] + (1.0 if on and not after else 0.0)
+            a, b, sums, fade = 1.0, 0.0, (0.0, 0.0, 1.0, weight), 1.0
+        else:
+            if on and not after:
+                sums = accumulate(sums, a, b, fade)
+            a, b = a * shrink, b * shrink - eta
         for s in range(size):
             i, d = order[t * size + s], -eta * change[s] / (a * size)
             begin, end = indptr[i], indptr[i + 1]
@@ -132,9 +147,6 @@ def walk(
                     q[last] += d * sums[0]
         if on and after:
             sums = accumulate(sums, a, b, fade)
-        if a < TINY or sums[2] < TINY:
-            write_out(v, q, total, drift, (a, b), sums)
-            a, b, sums = 1.0, 0.0, (0.0, 0.0, 1.0, sums[3])
     write_out(v, q, total, drift, (a, b), sums)
     return sums[3]
 

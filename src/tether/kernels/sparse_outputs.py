@@ -3,7 +3,7 @@
 from tether.kernels.losses import softmax_slopes
 from tether.kernels.options import inlined, kernel
 from tether.kernels.prefetch import prefetch
-from tether.kernels.sparse import FAR, LINE, NEAR, TINY, accumulate, write_out
+from tether.kernels.sparse import FAR, LINE, NEAR, TINY, accumulate, move_in_full, write_out
 
 
 @inlined
@@ -86,11 +86,16 @@ def walk(
                     change[s, c] -= slopes[i, c]
                 if len(weights):
                     change[s, c] *= weights[i]
-        fade = 1.0 - convexity * eta
-        if on and not after:
-            sums = accumulate(sums, a, b, fade)
-        shrink = 1.0 - eta * ridge
-        a, b = a * shrink, b * shrink - eta
+        fade, shrink = 1.0 - convexity * eta, 1.0 - eta * ridge
+        if abs(a * shrink) < TINY or abs(sums[2] * fade) < TINY:
+            write_out(v, q, total, drift, (a, b), sums)
+            move_in_full(v, total, drift, (shrink, eta), fade, on and not after)
+            weight = fade * sums[3] + (1.0 if on and not after else 0.0)
+            a, b, sums, fade = 1.0, 0.0, (0.0, 0.0, 1.0, weight), 1.0
+        else:
+            if on and not after:
+                sums = accumulate(sums, a, b, fade)
+            a, b = a * shrink, b * shrink - eta
         for s in range(size):
             i, d = order[t * size + s], -eta / (a * size)
             begin, end = indptr[i], indptr[i + 1]
@@ -99,9 +104,6 @@ def walk(
                 _spread(data, indices, begin, end, ones, q, d * sums[0], change, s)
         if on and after:
             sums = accumulate(sums, a, b, fade)
-        if a < TINY or sums[2] < TINY:
-            write_out(v, q, total, drift, (a, b), sums)
-            a, b, sums = 1.0, 0.0, (0.0, 0.0, 1.0, sums[3])
     write_out(v, q, total, drift, (a, b), sums)
     return sums[3]
 

@@ -78,8 +78,13 @@ class Objective(ABC):
         """The constants L_max, L_F and mu; computed once."""
 
     @property
+    def mass(self) -> float:
+        """How much this sum counts among others: its samples, or the sum of their weights."""
+        return float(self.n_samples)
+
+    @property
     def natural_batch(self) -> int:
-        """The batch size at which steps are efficient: a hundred steps a pass, at most 128 samples each."""
+        """The batch size at which steps are efficient: here, a hundred steps a pass, at most 128 samples."""
         return max(1, min(128, self.n_samples // 100))
 
     def cost_of_step(self, walk: Walk) -> int:

@@ -2,8 +2,8 @@
 
     minimise F(x) = (1/N) sum_k sum_{i in worker k} f_i(x) = (1/n) sum_k (n n_k / N) f_k(x)
 
-Each worker's f_k carries its share of the samples as a weight, so that what workers agree on stays the plain
-mean: the projection onto "all workers hold the same x".
+Each worker's f_k carries its share of the samples (or of their weights) as a weight, so that what workers
+agree on stays the plain mean: the projection onto "all workers hold the same x".
 """
 
 from collections.abc import Sequence
@@ -58,11 +58,17 @@ class Federation(Objective):
             for local in self.objectives:
                 local.compile()
         n = len(self.objectives)
-        weights = [n * local.n_samples / self.n_samples for local in self.objectives]
+        self._shares = np.array([local.mass for local in self.objectives]) / self.mass
+        weights = n * self._shares
         self.workers: tuple[Objective, ...] = tuple(
             local if weight == 1.0 else Weighted(local, weight)
             for local, weight in zip(self.objectives, weights, strict=True)
         )
+
+    @property
+    def mass(self) -> float:
+        """The samples of all workers, or the sum of their weights."""
+        return sum(local.mass for local in self.objectives)
 
     def evaluate(self, x: Array) -> Evaluation:
         """Return F(x) and its gradient: the means over workers."""
@@ -82,7 +88,8 @@ class Federation(Objective):
         total = np.zeros(self.dim)
         for k in np.unique(owners):
             own = batch[owners == k] - edges[k]
-            total += len(own) / len(batch) * self.objectives[k].batch_gradient(x, own, anchor)
+            each = self._shares[k] * self.n_samples / self.objectives[k].n_samples
+            total += each * len(own) / len(batch) * self.objectives[k].batch_gradient(x, own, anchor)
         return total
 
     @cached_property

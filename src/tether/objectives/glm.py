@@ -63,7 +63,8 @@ class GLM(Objective):
         Append a constant 1 to every row: one more coefficient (or row of W), the last. It is penalised like
         the rest, so that F stays strongly convex.
     sample_weight : array of shape (N,), optional
-        Weights >= 0; they are divided by their mean, so a weight of 2 counts a sample twice.
+        Weights >= 0; they are divided by their mean, so a weight of 2 counts a sample twice. Their sum says
+        how much this objective counts among the workers of a federation.
 
     Notes
     -----
@@ -105,7 +106,10 @@ class GLM(Objective):
         self.n_samples = data.shape[0]
         self.y = self.loss.prepare(y)
         _require_length("y", self.y, self.n_samples)
-        self.weights = None if sample_weight is None else _weights(sample_weight, self.n_samples)
+        self.weights, self._mass = None, float(self.n_samples)
+        if sample_weight is not None:
+            given = _weights(sample_weight, self.n_samples)
+            self.weights, self._mass = given / given.mean(), float(given.sum())
         self.n_outputs = self.loss.n_outputs(self.y)
         self.design = as_design(data, one_output=self.n_outputs == 1, ones=self.fit_intercept)
         self.dim = self.design.width * self.n_outputs
@@ -191,9 +195,14 @@ class GLM(Objective):
         last = shaped[-1]
         return Coefficients(shaped[:-1], float(last) if self.n_outputs == 1 else last)
 
+    @property
+    def mass(self) -> float:
+        """The samples, or the sum of their weights."""
+        return self._mass
+
     @cached_property
     def natural_batch(self) -> int:
-        """One sample where steps are compiled, several where interpreting a step or BLAS asks for more."""
+        """One to a few samples where steps are compiled, more where they are interpreted."""
         if self._compiled is None:
             return super().natural_batch
         return self._compiled.natural_batch
@@ -263,4 +272,4 @@ def _weights(sample_weight: Any, n_samples: int) -> Array:
         raise ValueError(
             f"sample_weight must be >= 0 and not all zero, got {weights.min():g} to {weights.max():g}."
         )
-    return weights / weights.mean()
+    return weights

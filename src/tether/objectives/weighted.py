@@ -40,6 +40,11 @@ class Weighted(Objective):
         return self.objective.smoothness.times(self.weight)
 
     @property
+    def mass(self) -> float:
+        """That of f."""
+        return self.objective.mass
+
+    @property
     def natural_batch(self) -> int:
         """That of f."""
         return self.objective.natural_batch

@@ -5,6 +5,7 @@ as long as the run. Where the node is started with a folder (``memory-dir`` in i
 also in a file there, which outlasts the server and the node itself.
 """
 
+import copy
 import json
 import os
 import time
@@ -47,7 +48,7 @@ def client_app(load: Load) -> ClientApp:
         ``context.node_config["partition-id"]`` stands for. It is called again in every new process; data
         that is slow to read is best kept in a form that can be memory-mapped.
     """
-    app, loaded = ClientApp(), dict[int, Objective]()
+    app, loaded, compiled = ClientApp(), dict[int, Objective](), set[int]()
 
     def objective(context: Context) -> Objective:
         number = partition(context)
@@ -55,15 +56,25 @@ def client_app(load: Load) -> ClientApp:
             loaded[number] = _checked(load(context))
         return loaded[number]
 
+    def compile_once(context: Context) -> None:
+        if (number := partition(context)) not in compiled:
+            objective(context).compile()
+            compiled.add(number)
+
     @app.query("hello")
     def hello(message: Message, context: Context) -> Message:
         own = objective(context)
-        card = Hello(partition(context), own.n_samples, own.dim, own.natural_batch, own.smoothness)
+        large = copy.copy(own)
+        large.compile()
+        batches = own.natural_batch, large.natural_batch
+        card = Hello(partition(context), own.n_samples, own.mass, own.dim, *batches, own.smoothness)
         return Message(pack(hello=card), reply_to=message)
 
     @app.train("work")
     def work(message: Message, context: Context) -> Message:
         order = unpack(message.content, "order", Order)
+        if order.compiled:
+            compile_once(context)
         return Message(_work(order, objective(context), context), reply_to=message)
 
     return app
@@ -89,10 +100,8 @@ def _work(order: Order, objective: Objective, context: Context) -> RecordDict:
     began = time.perf_counter()
     with np.errstate(over="ignore", invalid="ignore"):
         local, memory = worker.work(Desk(objective, order.seed, number), request, before)
-        local = disguise(request, local, order.privacy, [order.seed, number, order.number])
+        local = disguise(request, local, order.privacy)
     upload = worker.report(request, local, time.perf_counter() - began)
-    if order.privacy.clip:
-        upload = upload._replace(value=0.0, misfit=0.0, scale=0.0)
     memory = worker.light(memory)._replace(anchor=None)
     asked = (order.gradient, order.descend)
     draft = Draft(order.number, *asked, local.points, local.direction, local.dual, memory)

@@ -20,9 +20,11 @@ from tether.engines.flower.client import Answer
 from tether.engines.flower.messages import pack, size, unpack
 from tether.engines.flower.orders import Hello, Order, Privacy
 from tether.engines.flower.post import POLL, send
+from tether.engines.flower.privacy import check_private
 from tether.engines.worker import Upload
 from tether.engines.workers import participants
 from tether.objectives.base import Evaluation, Objective, Smoothness
+from tether.objectives.design import COMPILE_FROM
 from tether.objectives.federation import pooled_smoothness
 from tether.objectives.walk import Indices
 
@@ -52,7 +54,8 @@ class Faraway(Objective):
     @property
     def weights(self) -> list[float]:
         """The workers' shares n n_k / N."""
-        return [len(self.cards) * card.n_samples / self.n_samples for card in self.cards]
+        total = sum(card.mass for card in self.cards)
+        return [len(self.cards) * card.mass / total for card in self.cards]
 
     @property
     def smoothness(self) -> Smoothness:
@@ -61,9 +64,14 @@ class Faraway(Objective):
         return pooled_smoothness([card.smoothness.times(w) for w, card in cards])
 
     @property
+    def large(self) -> bool:
+        """Whether small workers share the kernels of a large sum, as those of a `Federation` do."""
+        return self.n_samples * self.dim >= COMPILE_FROM
+
+    @property
     def natural_batch(self) -> int:
         """The largest of the workers'."""
-        return max(card.natural_batch for card in self.cards)
+        return max(card.compiled_batch if self.large else card.natural_batch for card in self.cards)
 
     def evaluate(self, x: Array) -> Evaluation:
         """Refuse: the data is elsewhere."""
@@ -118,6 +126,9 @@ class Flower(Engine):
             raise ValueError("noise needs a clipping norm: set clip to the largest change a node may send.")
         self._nodes: dict[int, int] = {}  # partition -> node
         self._cards: dict[int, Hello] = {}
+        self._seen: dict[
+            tuple[str, int], Upload
+        ] = {}  # of run and worker: its last gradient, audits included
         self._refused: set[int] = set()  # nodes that cannot take part
 
     def introduce(self) -> Faraway:
@@ -146,6 +157,8 @@ class Flower(Engine):
         present = set(self.grid.get_node_ids())
         self._nodes = {k: node for k, node in self._nodes.items() if node in present}
         self._refused &= present
+        if len(self._nodes) == self.workers:
+            return  # a newcomer may take the place of a dead node once the link has noticed its death
         strangers = present - set(self._nodes.values()) - self._refused
         answers = send(self.grid, {node: pack() for node in strangers}, "query.hello", self.timeout)
         for node, answer in answers.items():
@@ -153,13 +166,25 @@ class Flower(Engine):
                 log.warning("node %s cannot take part: %s", node, _reason(answer))
                 self._refused.add(node)
                 continue
-            card = unpack(answer.content, "hello", Hello)
-            if card.partition >= self.workers or self._nodes.get(card.partition, node) != node:
-                raise WorkerError(
-                    f"partition-id {card.partition} is taken or too large for {self.workers} workers; "
-                    "number the nodes 0, 1, 2, ..., each once."
-                )
-            self._nodes[card.partition], self._cards[card.partition] = node, card
+            self._welcome(node, unpack(answer.content, "hello", Hello))
+
+    def _welcome(self, node: int, card: Hello) -> None:
+        """Give a node its place, unless it is another's or the node changed its data."""
+        k, complaint = card.partition, ""
+        if not 0 <= k < self.workers or self._nodes.get(k, node) != node:
+            complaint = (
+                f"partition-id {k} is taken or not among the {self.workers} workers; "
+                "number the nodes 0, 1, 2, ..., each once"
+            )
+        elif self._cards.get(k, card)[:4] != card[:4]:
+            complaint = f"worker {k} came back with other data; give it back what it had"
+        if not complaint:
+            self._nodes[k], self._cards[k] = node, card
+        elif len(self._cards) < self.workers:
+            raise WorkerError(f"{complaint}.")
+        else:
+            log.warning("node %s cannot take part: %s.", node, complaint)
+            self._refused.add(node)
 
     def facts(self, problem: Problem) -> Facts:
         """Return the constants of the whole federation."""
@@ -177,11 +202,14 @@ class Flower(Engine):
 
     def exchange(self, problem: Problem, request: Request, memory: Ledger) -> tuple[Reply, Ledger]:
         """Send orders, wait, average what came back."""
+        if self.privacy.clip:
+            check_private(request)
         ledger = memory._replace(number=memory.number + 1)
         wanted = participants(request, self.workers, problem.seed)
         uploads, keeps, sent, received = self._gather(problem, request, ledger, wanted)
         fresh = sorted(uploads)
         if isinstance(request, Gradient):
+            self._seen |= {(ledger.run, k): upload for k, upload in uploads.items()}
             uploads |= self._stand_ins(request, ledger, [k for k in wanted if k not in uploads])
         elif len(fresh) < min(self.quorum, len(wanted)):
             missing = _list([k for k in wanted if k not in uploads])
@@ -192,7 +220,7 @@ class Flower(Engine):
             )
         elif len(fresh) < len(wanted):
             log.warning(
-                "round %d goes on without workers %s.", ledger.number, _list(set(wanted) - set(fresh))
+                "exchange %d goes on without workers %s.", ledger.number, _list(set(wanted) - set(fresh))
             )
         names = sorted(uploads)
         reply, projected = combine(
@@ -204,7 +232,7 @@ class Flower(Engine):
         if not isinstance(request, Descend):
             reply = reply._replace(complete=complete)  # type: ignore[call-arg]
         log.info(
-            "round %d: %d workers, %d bytes up, %d bytes down", ledger.number, len(fresh), received, sent
+            "exchange %d: %d workers, %d bytes up, %d bytes down", ledger.number, len(fresh), received, sent
         )
         return reply, _settle(ledger, request, uploads, fresh, keeps, projected)
 
@@ -250,6 +278,7 @@ class Flower(Engine):
             request if isinstance(request, Gradient) else None,
             request if isinstance(request, Descend) else None,
             far.weights[worker],
+            far.large,
             problem.seed,
             self.privacy,
         )
@@ -259,7 +288,8 @@ class Flower(Engine):
         """Return the last known gradients of workers that do not answer."""
         if not missing:
             return {}
-        known = {k: upload for k in missing if (upload := ledger.known[k]) is not None}
+        latest = [self._seen.get((ledger.run, k), ledger.known[k]) for k in range(self.workers)]
+        known = {k: upload for k in missing if (upload := latest[k]) is not None}
         usable = all(upload.direction is not None or not request.tangent for upload in known.values())
         seeds = request.dual is not None and request.dual.seed
         if len(known) < len(missing) or not usable or seeds or self.workers - len(missing) < self.quorum:

@@ -12,8 +12,10 @@ class Hello(NamedTuple):
 
     partition: int  # its number among the workers
     n_samples: int
+    mass: float  # how much it counts among the workers
     dim: int
     natural_batch: int
+    compiled_batch: int  # the same, of a large sum whose workers share its kernels
     smoothness: Smoothness
 
 
@@ -37,6 +39,7 @@ class Order(NamedTuple):
     gradient: Gradient | None  # the request: one of the two
     descend: Descend | None
     weight: float  # n n_k / N
+    compiled: bool  # walk with the kernels of a large sum, however small this part
     seed: int
     privacy: Privacy
 

@@ -5,8 +5,6 @@ round and node. With noise, each round is one Gaussian mechanism about a whole n
 the dp-accounting package adds up the rounds.
 """
 
-from collections.abc import Sequence
-
 import numpy as np
 
 from tether.conversation import Array, Descend, Request
@@ -14,14 +12,11 @@ from tether.engines.flower.orders import Privacy
 from tether.engines.worker import Local
 
 
-def disguise(request: Request, local: Local, privacy: Privacy, seed: Sequence[int]) -> Local:
+def disguise(request: Request, local: Local, privacy: Privacy) -> Local:
     """Return local work as it may be seen; the node itself goes on with the same vectors."""
     if privacy.clip:
-        if not isinstance(request, Descend) or len(local.points) > 1:
-            raise ValueError(
-                "privacy covers walks only, and this method also asks for gradients or averages: "
-                'choose "proxskip", "scaffold" or DelayedSGD(output="last").'
-            )
+        check_private(request)
+        assert isinstance(request, Descend)
         secret = np.random.default_rng()  # noise from the seed could be taken away again
         points = tuple(_clipped(request.start, point, privacy, secret) for point in local.points)
         local = local._replace(points=points)
@@ -32,6 +27,15 @@ def disguise(request: Request, local: Local, privacy: Privacy, seed: Sequence[in
             direction = direction.astype(np.float32).astype(np.float64)
         local = local._replace(points=rounded, direction=direction)
     return local
+
+
+def check_private(request: Request) -> None:
+    """Refuse requests whose answers clipping does not cover."""
+    if not isinstance(request, Descend) or request.average is not None:
+        raise ValueError(
+            "privacy (clip) covers walks only, and this method also asks for gradients or averages: "
+            'choose "proxskip", "scaffold" or DelayedSGD(output="last").'
+        )
 
 
 def _clipped(start: Array, point: Array, privacy: Privacy, rng: np.random.Generator) -> Array:

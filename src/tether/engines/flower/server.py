@@ -36,7 +36,7 @@ def server_app(method: str | Method[Any] | None = None, constraint: Constraint |
 
     @app.main()
     def main(grid: Grid, context: Context) -> None:
-        logging.basicConfig(level=logging.INFO, format="%(message)s")
+        _listen()
         config = context.run_config
         privacy = Privacy(
             float(config.get("clip", 0.0)),
@@ -70,6 +70,13 @@ def server_app(method: str | Method[Any] | None = None, constraint: Constraint |
             _write(Path(str(config["output"])), solution)
 
     return app
+
+
+def _listen() -> None:
+    """Show our own lines only: at this level other packages would report every message they send."""
+    if not log.handlers:
+        log.addHandler(logging.StreamHandler())
+        log.setLevel(logging.INFO)
 
 
 def _say(intermediate: Any) -> None:

@@ -1,0 +1,1 @@
+"""One model from data that stays where it is."""
