@@ -344,6 +344,19 @@ def test_a_node_that_cannot_load_its_data_says_why(caplog):
     assert caplog.text.count("no file of measurements here") == 3  # once a node
 
 
+def test_what_a_worker_said_instead_of_an_answer_is_in_the_error():
+    def load(context):
+        def gradient(x, batch):
+            if len(batch) == 4 and context.node_config["partition-id"] == 1:
+                raise OSError("disk of measurements is full")
+            return np.zeros(2)
+
+        return tether.FiniteSum(gradient, lambda x, batch: 0.0, n_samples=4, dim=2, smoothness=1.0)
+
+    with pytest.raises(WorkerError, match="worker 1 said: disk of measurements is full"):
+        run(Wire(load=load), "lbfgs", timeout=0.2)
+
+
 def test_a_nan_loss_names_the_worker():
     def load(context):
         k = context.node_config["partition-id"]

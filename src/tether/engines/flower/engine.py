@@ -130,6 +130,7 @@ class Flower(Engine):
             tuple[str, int], Upload
         ] = {}  # of run and worker: its last gradient, audits included
         self._refused: set[int] = set()  # nodes that cannot take part
+        self._failures: dict[int, str] = {}  # of workers in the last exchange
 
     def introduce(self) -> Faraway:
         """Wait until all workers are there and return what is known of their data."""
@@ -215,8 +216,8 @@ class Flower(Engine):
             missing = _list([k for k in wanted if k not in uploads])
             raise WorkerError(
                 f"only {len(fresh)} of {len(wanted)} workers answered within {self.timeout:g} s, fewer than "
-                f"the quorum of {self.quorum}; missing: {missing}. Start them again and run once more: "
-                "the checkpoint is valid."
+                f"the quorum of {self.quorum}; missing: {missing}{self._why()}. Start them again and run "
+                "once more: the checkpoint is valid."
             )
         elif len(fresh) < len(wanted):
             log.warning(
@@ -242,6 +243,7 @@ class Flower(Engine):
         """Ask workers, those whose gradient is missing more than once; return what they sent."""
         uploads: dict[int, Upload] = {}
         keeps: dict[int, bool] = {}
+        self._failures.clear()
         sent = received = 0
         for _ in range(TRIES if isinstance(request, Gradient) else 1):
             open_ones = [k for k in wanted if k not in uploads]
@@ -257,6 +259,7 @@ class Flower(Engine):
             names = {node: k for k, node in self._nodes.items()}
             for node, answer in send(self.grid, letters, "train.work", self.timeout).items():
                 if answer.has_error():
+                    self._failures[names[node]] = _reason(answer)
                     log.warning("worker %d failed: %s", names[node], _reason(answer))
                     continue
                 received += size(answer.content)
@@ -266,6 +269,11 @@ class Flower(Engine):
                 uploads[names[node]] = _upload(answer.content)
                 keeps[names[node]] = said.remembers
         return uploads, keeps, sent, received
+
+    def _why(self) -> str:
+        """Return what workers said instead of an answer."""
+        said = "; ".join(f"worker {k} said: {reason}" for k, reason in sorted(self._failures.items()))
+        return f" ({said})" if said else ""
 
     def _order(self, problem: Problem, request: Request, ledger: Ledger, worker: int) -> RecordDict:
         far = problem.objective
@@ -295,7 +303,7 @@ class Flower(Engine):
         if len(known) < len(missing) or not usable or seeds or self.workers - len(missing) < self.quorum:
             raise WorkerError(
                 f"workers {_list(missing)} did not send their gradients in {TRIES} tries of {self.timeout:g} "
-                "s, and a gradient cannot do without them. Start them again and run once more: "
+                f"s{self._why()}, and a gradient cannot do without them. Start them again and run once more: "
                 "the checkpoint is valid."
             )
         log.warning("last known gradients stand in for workers %s.", _list(missing))
