@@ -42,7 +42,7 @@ class Average(NamedTuple):
 
     convexity: float  # mu: weights (1 - mu eta)^(age)
     after: bool = False  # count iterates after each step rather than before it
-    fresh: bool = False  # forget what was summed before this request
+    since: int = 0  # the clock at which the sum began; what was summed before is forgotten
     collect: bool = False  # report the average with this request
 
 

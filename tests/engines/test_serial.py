@@ -83,7 +83,7 @@ def test_a_walk_comes_back_on_the_constraint(problem):
 
 
 def test_an_average_is_a_second_vector_in_the_same_round(problem):
-    request = Descend(START, 4, 0.3, 2, average=Average(0.0, fresh=True, collect=True))
+    request = Descend(START, 4, 0.3, 2, average=Average(0.0, collect=True))
     reply, memory = Serial().exchange(problem, request, Memory())
     np.testing.assert_allclose(reply.average, project(memory.total / 4), atol=1e-13)
     assert reply.work == Work(steps=4, gradients=8, rounds=1, projections=2)

@@ -91,7 +91,7 @@ def test_the_first_gradient_can_be_taken_at_the_anchor():
         u -= 0.1 / theta * (gradient(x, batch) - gradient(ANCHOR, batch) + CENTER)
         average += (ANCHOR + theta * (u - ANCHOR)) / 5
     request = Descend(START, 5, 0.1, 2, anchor=ANCHOR, shift=CENTER, momentum=theta, from_anchor=True)
-    (end, mean), local, _ = walk(request._replace(average=Average(0.0, after=True, fresh=True, collect=True)))
+    (end, mean), local, _ = walk(request._replace(average=Average(0.0, after=True, collect=True)))
     close(end, u)
     close(mean, average)
     assert local.steps == 5 and local.gradients == N + 8, "the step at the anchor needs no sample"
@@ -130,7 +130,7 @@ def test_the_weighted_average_goes_on_over_rounds_until_it_is_collected():
         passed.append(x.copy())
         x -= 0.1 * gradient(x, batch)
     weights = (1 - 0.5 * 0.1) ** np.arange(6, -1, -1)
-    (middle,), _, memory = walk(Descend(START, 3, 0.1, 2, average=Average(0.5, fresh=True)))
+    (middle,), _, memory = walk(Descend(START, 3, 0.1, 2, average=Average(0.5)))
     request = Descend(middle, 4, 0.1, 2, clock=3, average=Average(0.5, collect=True))
     (end, average), _, memory = walk(request, memory)
     close(end, x)
@@ -140,11 +140,17 @@ def test_the_weighted_average_goes_on_over_rounds_until_it_is_collected():
 
 def test_a_fresh_average_forgets_what_was_before():
     old = Memory(total=np.full(P, 1e6), weight=99.0)
-    (_, average), _, memory = walk(
-        Descend(START, 1, 0.1, 2, average=Average(0.0, fresh=True, collect=True)), old
-    )
+    (_, average), _, memory = walk(Descend(START, 1, 0.1, 2, average=Average(0.0, collect=True)), old)
     np.testing.assert_array_equal(average, START)
     assert memory.weight == 1.0
+
+
+def test_a_worker_that_was_away_when_a_sum_began_starts_its_own():
+    old = Memory(total=np.full(P, 1e6), weight=99.0, since=2)
+    request = Descend(START, 1, 0.1, 2, clock=9, average=Average(0.0, since=6, collect=True))
+    (_, average), _, memory = walk(request, old)
+    np.testing.assert_array_equal(average, START)
+    assert memory.weight == 1.0 and memory.since == 6
 
 
 # --- what the anchor costs -------------------------------------------------------------------------------

@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from tether.conversation import Average, Descend, Dual, Gradient, Request
+from tether.conversation import Descend, Dual, Gradient, Request
 from tether.engines import sampling
 from tether.objectives.base import Array, Evaluation, Objective
 from tether.objectives.walk import Averaging, Walk
@@ -21,6 +21,7 @@ class Memory(NamedTuple):
     duals: Array | None = None  # remembered h, newest last, one a row
     total: Array | None = None  # running weighted sum of iterates
     weight: float = 0.0
+    since: int = 0  # the clock at which the sum began
     anchor: Array | None = None  # where `evaluation` was made
     evaluation: Evaluation | None = None  # a cache: rebuilt from the anchor when missing
 
@@ -142,7 +143,7 @@ def _walk(desk: Desk, request: Descend, memory: Memory) -> tuple[Local, Memory]:
     points: tuple[Array, ...] = (_without_momentum(request, walked.end),)
     if walked.averaging is not None and request.average is not None:
         total, weight = walked.averaging.total, walked.averaging.weight
-        memory = memory._replace(total=total, weight=weight)
+        memory = memory._replace(total=total, weight=weight, since=request.average.since)
         if request.average.collect:
             points = (*points, total / weight)
     return Local(points, None, None, h, request.steps, spent + walked.gradients), memory
@@ -189,15 +190,18 @@ def _plan(desk: Desk, request: Descend, memory: Memory, h: Array | None) -> Walk
         ridge=0.0 if request.pull is None else request.pull.strength,
         decay=request.decay,
         clock=request.clock,
-        averaging=_sum_so_far(request.average, memory, request.start),
+        averaging=_sum_so_far(request, memory),
     )
 
 
-def _sum_so_far(average: Average | None, memory: Memory, start: Array) -> Averaging | None:
+def _sum_so_far(request: Descend, memory: Memory) -> Averaging | None:
+    """Return the running sum; a new one where it begins, also for a worker that was away when it began."""
+    average = request.average
     if average is None:
         return None
-    if average.fresh or memory.total is None:
-        return Averaging(np.zeros_like(start), 0.0, average.convexity, average.after)
+    begins = average.since == request.clock
+    if memory.total is None or begins or average.since != memory.since:
+        return Averaging(np.zeros_like(request.start), 0.0, average.convexity, average.after)
     return Averaging(memory.total, memory.weight, average.convexity, average.after)
 
 

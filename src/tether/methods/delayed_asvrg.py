@@ -158,7 +158,9 @@ class DelayedASVRG(StageWise[DelayedASVRGState]):
             momentum=state.momentum,
             from_anchor=first and self.first_step == "anchor",
             replacement=self.replacement,
-            average=Average(0.0, after=True, fresh=first, collect=until == self.stage_length),
+            average=Average(
+                0.0, after=True, since=state.clock - state.step, collect=until == self.stage_length
+            ),
         )
 
     def tell(self, state: DelayedASVRGState, reply: Reply) -> DelayedASVRGState:

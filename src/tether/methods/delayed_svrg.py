@@ -126,7 +126,8 @@ class DelayedSVRG(StageWise[DelayedSVRGState]):
         until = next_projection(self.interval, state.step, self.stage_length)
         average = None
         if self.anchor == "average":
-            average = Average(self.convexity, fresh=state.step == 0, collect=until == self.stage_length)
+            since, over = state.clock - state.step, until == self.stage_length
+            average = Average(self.convexity, since=since, collect=over)
         return Descend(
             start=state.x,
             steps=until - state.step,
