@@ -81,10 +81,11 @@ def test_ctrl_c_in_the_callback_returns_the_best_point():
 
 
 SCRIPT = """
-import json, sys
+import json, signal, sys
 import numpy as np
 import tether
 
+signal.signal(signal.SIGINT, signal.default_int_handler)  # a parent in the background ignores it
 rng = np.random.default_rng(0)
 X = rng.standard_normal((200, 4))
 objective = tether.Quadratic(factors=X, linear=np.ones(4))
