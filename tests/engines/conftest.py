@@ -98,7 +98,8 @@ class Field:
 
 def descendants(pid, command=""):
     """Return the processes that a process started, directly or not, whose command holds a word."""
-    table = subprocess.run(["ps", "-eo", "pid=,ppid=,args="], capture_output=True, text=True, check=True)
+    listing = ["ps", "-ww", "-eo", "pid=,ppid=,args="]
+    table = subprocess.run(listing, capture_output=True, text=True, check=True)
     children, names = {}, {}
     for line in table.stdout.splitlines():
         child, parent, *rest = line.split(maxsplit=2)
