@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 from tether.conversation import Descend, Dual, Gradient
-from tether.engines.settings import alike, difference, digest, leaves, ranks, sketch, sketch_of
+from tether.engines.mpi.settings import alike, difference, digest, leaves, ranks, sketch, sketch_of
 
 SCRIPT = Path(__file__).with_name("mpi_ranks.py")
 BIN = str(Path(sys.executable).parent)

@@ -63,7 +63,7 @@ class Stacked(Objective):
         return Evaluation(sum(e.value for e in each), np.concatenate([e.gradient for e in each]))
 
     def batch_gradient(self, x, batch, anchor=None, slopes=None):
-        raise NotImplementedError
+        raise AssertionError("blocks walk on their own batches")
 
     @property
     def smoothness(self) -> Smoothness:

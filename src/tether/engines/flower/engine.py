@@ -126,9 +126,7 @@ class Flower(Engine):
             raise ValueError("noise needs a clipping norm: set clip to the largest change a node may send.")
         self._nodes: dict[int, int] = {}  # partition -> node
         self._cards: dict[int, Hello] = {}
-        self._seen: dict[
-            tuple[str, int], Upload
-        ] = {}  # of run and worker: its last gradient, audits included
+        self._seen: dict[tuple[str, int], Upload] = {}  # by run and worker, the last gradient of audits too
         self._refused: set[int] = set()  # nodes that cannot take part
         self._failures: dict[int, str] = {}  # of workers in the last exchange
 
@@ -210,7 +208,7 @@ class Flower(Engine):
         uploads, keeps, sent, received = self._gather(problem, request, ledger, wanted)
         fresh = sorted(uploads)
         if isinstance(request, Gradient):
-            self._seen |= {(ledger.run, k): upload for k, upload in uploads.items()}
+            self._remember(ledger, uploads)
             uploads |= self._stand_ins(request, ledger, [k for k in wanted if k not in uploads])
         elif len(fresh) < min(self.quorum, len(wanted)):
             missing = _list([k for k in wanted if k not in uploads])
@@ -291,6 +289,14 @@ class Flower(Engine):
             self.privacy,
         )
         return pack(order=order)
+
+    def _remember(self, ledger: Ledger, uploads: dict[int, Upload]) -> None:
+        """Keep last gradients for when a worker is missing; numbers alone do not hide an older vector."""
+        for k, upload in uploads.items():
+            before = self._seen.get((ledger.run, k), ledger.known[k])
+            if upload.direction is None and before is not None:
+                upload = upload._replace(direction=before.direction)
+            self._seen[ledger.run, k] = upload
 
     def _stand_ins(self, request: Gradient, ledger: Ledger, missing: list[int]) -> dict[int, Upload]:
         """Return the last known gradients of workers that do not answer."""

@@ -17,9 +17,9 @@ from tether.conversation import Array, Arrived, Facts, Gradient, Measured, Reply
 from tether.engines import worker
 from tether.engines.averaging import check_losses, combine
 from tether.engines.base import Engine, Problem
-from tether.engines.launch import check_launch, mpi
-from tether.engines.meeting import Meeting, attempt
-from tether.engines.settings import Sketch, difference, leaves, ranks, sketch_of
+from tether.engines.mpi.launch import check_launch, mpi
+from tether.engines.mpi.meeting import Meeting, attempt
+from tether.engines.mpi.settings import Sketch, difference, leaves, ranks, sketch_of
 from tether.engines.worker import Desk, Local, Memory, Upload
 from tether.engines.workers import participants
 from tether.objectives.base import Objective, Smoothness

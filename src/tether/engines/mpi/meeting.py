@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any, TypeVar, cast
 import numpy as np
 
 from tether.conversation import Array
-from tether.engines.settings import difference, digest, ranks, sketch
+from tether.engines.mpi.settings import difference, digest, ranks, sketch
 
 if TYPE_CHECKING:
     from mpi4py.MPI import Intracomm
