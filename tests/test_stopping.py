@@ -7,7 +7,7 @@ import pytest
 
 from tether.conversation import Arrived, Measured, Work
 from tether.solution import Counts, Status
-from tether.stopping import Incumbent, Stopping, better, has_diverged
+from tether.stopping import Incumbent, Stopping, better, falls_for_ever, has_diverged, lowest_value
 
 NAN, INF = math.nan, math.inf
 
@@ -101,3 +101,38 @@ def test_the_lower_point_is_better_and_the_certificate_decides_a_draw():
     assert better(low, None) is low
     assert better(low, high) is low and better(high, low) is low
     assert better(sure, low) is sure and better(low, sure) is sure
+
+
+def far(value, norm=1e7):
+    return measured(value)._replace(point=np.array([norm, 0.0]))
+
+
+def test_the_lowest_value_is_that_of_a_parabola_as_flat_as_rounding_shows():
+    reply = measured(5.0, certificate=4.0, scale=0.0)
+    assert lowest_value(reply, 2.0) == pytest.approx(5.0 - 4.0 / (2 * 1e-13 * 2.0))
+    assert lowest_value(reply, 0.0) == lowest_value(reply, 1.0), "a linear F has no curvature at all"
+
+
+@pytest.mark.parametrize("bad", [measured(NAN), measured(INF), measured(1.0, NAN), measured(1.0, INF)])
+def test_a_point_that_is_not_finite_bounds_nothing(bad):
+    assert lowest_value(bad, 1.0) == -INF
+
+
+@pytest.mark.parametrize(
+    ("reply", "first", "lowest", "falls"),
+    [
+        (far(-3e9), 1.0, -1e9, True),
+        (far(-1.5e9), 1.0, -1e9, False),  # rounding may hide as much
+        (far(-3e9), 1.0, -INF, False),
+        (far(-3e9), -1e7, -1e9, False),  # it began low
+        (far(-900.0), 1.0, 0.5, False),
+        (far(-1001.0), 1.0, 0.5, True),
+        (far(-3e9, norm=9e5), 1.0, -1e9, False),
+        (far(-INF), 1.0, -1e9, False),
+        (far(NAN), 1.0, -1e9, False),
+    ],
+)
+def test_a_run_falls_for_ever_when_it_is_below_its_start_and_its_bound_and_far_out(
+    reply, first, lowest, falls
+):
+    assert falls_for_ever(reply, first, lowest) == falls

@@ -17,7 +17,7 @@ import numpy as np
 
 from tether.solution import Counts, History, Row
 
-FORMAT = 2
+FORMAT = 3
 
 
 class Identity(NamedTuple):

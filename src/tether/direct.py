@@ -25,6 +25,7 @@ DENSE = 1_500  # unknowns up to which a dense factorisation is quick
 ROW_ENTRIES = 50  # entries a row up to which a larger system counts as sparse
 SHIFT = 1e-9  # relative to the largest entry
 REFINEMENTS = 8
+UNSOLVED = 1e-12  # of its size: a larger residual means that the system has no solution, and F no minimum
 
 
 def direct_solution(objective: Objective, constraint: Constraint) -> Array | None:
@@ -41,8 +42,11 @@ def direct_solution(objective: Objective, constraint: Constraint) -> Array | Non
     system, target = _system(*quadratic, *equations)
     if system.shape[0] > DENSE and system.nnz > ROW_ENTRIES * system.shape[0]:
         return None
-    solution = _solve(system, target, objective.dim)[: objective.dim]
-    return solution if np.isfinite(solution).all() else None
+    solution = _solve(system, target, objective.dim)
+    size = float(abs(system).max()) * float(np.linalg.norm(solution)) + float(np.linalg.norm(target))
+    if not float(np.linalg.norm(target - system @ solution)) <= UNSOLVED * size:  # NaN included
+        return None
+    return solution[: objective.dim]
 
 
 def _system(matrix: Any, linear: Array, rows: Any, b: Array) -> tuple[sparse.csr_array, Array]:

@@ -17,7 +17,7 @@ from tether.methods import Method
 from tether.progress import Reporter
 from tether.session import Run, Session
 from tether.solution import Counts, History, Row, Solution, Status
-from tether.stopping import Incumbent, Stopping, has_diverged
+from tether.stopping import Incumbent, Stopping, falls_for_ever, has_diverged, is_far, lowest_value
 
 log = logging.getLogger("tether")
 Callback = Callable[[OptimizeResult], Any]
@@ -40,6 +40,7 @@ class Logbook:
     reporter: Reporter
     callback: Callback | None
     rows: list[Row] = field(default_factory=list)
+    lowest: float = -np.inf  # F, by all that was measured, if it has a minimum
 
     def write(self, run: Run, path: Path | None) -> Solution:
         """Take turns until something stops the run."""
@@ -112,13 +113,35 @@ class Logbook:
 
     def _judge(self, run: Run, reply: Reply) -> tuple[Status | None, str]:
         method = self.session.method
-        if not method.recovers and has_diverged(reply, run.first):
+        if not method.recovers(run.state) and has_diverged(reply, run.first):
             return Status.DIVERGED, _advice(self.session, run.counts)
-        if isinstance(reply, Measured) and reply.complete and self.stopping.is_accurate(reply):
-            return Status.CONVERGED, ""
+        if isinstance(reply, Measured) and reply.complete:
+            if self.stopping.is_accurate(reply):
+                return Status.CONVERGED, ""
+            if self._falls_for_ever(run, reply):
+                return Status.DIVERGED, _fall(reply)
         if method.exhausted(run.state):
-            return Status.EXHAUSTED, ""
+            return Status.EXHAUSTED, self._suspicion(run)
         return self.stopping.spent(run.counts, run.seconds), ""
+
+    def _falls_for_ever(self, run: Run, reply: Measured) -> bool:
+        """Say whether F has no minimum."""
+        if self.stopping.convexity > 0 or run.first is None:
+            return False
+        self.lowest = max(self.lowest, lowest_value(reply, self.session.facts.smoothness.full))
+        return falls_for_ever(reply, run.first, self.lowest)
+
+    def _suspicion(self, run: Run) -> str:
+        """Say what a method that came to its end far out may have met."""
+        best = run.best
+        if (
+            self.stopping.convexity > 0
+            or best is None
+            or self.stopping.is_accurate(best)
+            or not is_far(best.x)
+        ):
+            return ""
+        return f"; ||x|| = {np.linalg.norm(best.x):.2g}, so F may be unbounded below on the constraint"
 
     def _call_back(self, run: Run) -> Status | None:
         """Have the leader call back; if that fails, all close the run together."""
@@ -148,7 +171,7 @@ class Logbook:
     def _intermediate(self, run: Run) -> OptimizeResult:
         best = run.best
         fields: dict[str, Any] = {
-            "x": self.session.method.estimate(run.state) if best is None else best.x,
+            "x": np.array(self.session.method.estimate(run.state) if best is None else best.x),
             "fun": np.nan if best is None else best.value,
             "gap": np.nan if best is None else self.stopping.gap(best),
             "nit": run.counts.rounds,
@@ -226,6 +249,14 @@ class Keeper:
 def _name(method: Method[Any]) -> str:
     inner = getattr(method, "method", None)
     return type(method).__name__ + (f"({_name(inner)})" if inner is not None else "")
+
+
+def _fall(reply: Measured) -> str:
+    """Say that there is nothing to find."""
+    return (
+        f": F is unbounded below on the constraint (F = {reply.value:.2g} at ||x|| = "
+        f"{np.linalg.norm(reply.point):.2g}); add equations, or a quadratic term such as l2"
+    )
 
 
 def _advice(session: Session, counts: Counts) -> str:

@@ -11,6 +11,8 @@ from tether.conversation import Array, Arrived, Measured, Reply
 from tether.solution import Counts, Status
 
 ROUNDING = 1e-15  # relative error of a projected gradient, about
+FLAT = 1e-13  # of L: rounding hides a smaller curvature
+FAR = 1e6  # a norm of x that few problems mean
 DEFAULT_PASSES = 1000.0
 
 
@@ -49,10 +51,7 @@ class Stopping:
 
         What rounding may have hidden of P grad F is added.
         """
-        if self.convexity <= 0:
-            return math.nan
-        slope = math.sqrt(point.certificate) + ROUNDING * point.scale
-        return slope * slope / (2.0 * self.convexity)
+        return _gap(point, self.convexity) if self.convexity > 0 else math.nan
 
     def is_accurate(self, reply: Measured | Incumbent) -> bool:
         """Say whether a measured point is good enough."""
@@ -107,6 +106,30 @@ def has_diverged(reply: Reply, first: float | None) -> bool:
     if not (math.isfinite(reply.value) and math.isfinite(reply.certificate)):
         return True
     return first is not None and reply.value > first + 1e3 * max(1.0, abs(first))
+
+
+def _gap(point: Measured | Incumbent, convexity: float) -> float:
+    slope = math.sqrt(point.certificate) + ROUNDING * point.scale
+    return slope * slope / (2.0 * convexity)
+
+
+def lowest_value(reply: Measured, smoothness: float) -> float:
+    """Return the lowest F that a measured point allows, unless the curvature is below what rounding shows."""
+    if not (math.isfinite(reply.value) and math.isfinite(reply.certificate)):
+        return -math.inf
+    return reply.value - _gap(reply, FLAT * (smoothness or 1.0))
+
+
+def falls_for_ever(reply: Measured, first: float, lowest: float) -> bool:
+    """Say whether F is far below where it began, and more than rounding below its lowest value, far out."""
+    if not math.isfinite(reply.value) or reply.value > first - 1e3 * max(1.0, abs(first)):
+        return False
+    return reply.value < 2.0 * min(lowest, 0.0) and is_far(reply.point)
+
+
+def is_far(x: Array) -> bool:
+    """Say whether x is so long that F may have led it on and on."""
+    return float(np.linalg.norm(x)) >= FAR
 
 
 def better(candidate: Incumbent, best: Incumbent | None) -> Incumbent:

@@ -8,7 +8,7 @@ from scipy.special import expit
 
 import tether
 from tether.engines import Problem
-from tether.engines.sampling import batches
+from tether.engines.sampling import Stream, batches
 from tether.engines.worker import Memory
 
 N, P = 24, 6
@@ -29,7 +29,7 @@ def _logistic(l2):
         return np.logaddexp(0.0, -labels[batch] * (X[batch] @ x)).mean() + 0.5 * l2 * x @ x
 
     def samples(steps, size, seed=0):
-        return batches(seed, 0, N, clock=0, steps=steps, batch_size=size, replacement=False)
+        return batches(Stream(seed, 0, N, replacement=False), clock=0, steps=steps, batch_size=size)[0]
 
     return SimpleNamespace(
         objective=tether.GLM(X, labels, loss="logistic", l2=l2),

@@ -1,5 +1,7 @@
 """L-BFGS on the constraint: few projections, and no way off the set."""
 
+from itertools import islice
+
 import numpy as np
 import pytest
 
@@ -75,3 +77,29 @@ def test_rounding_noise_in_the_gradient_does_not_lead_off_the_constraint():
         if moment.counts.rounds > 150:
             break
     assert constraint.residual(moment.x) < 1e-12
+
+
+@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize(
+    ("loss", "l2"), [("logistic", 0.0), ("logistic", 0.1), ("squared", 10.0), ("poisson", 1e-3)]
+)
+def test_data_in_float32_is_exhausted_where_its_precision_ends(loss, l2, seed):
+    rng = np.random.default_rng(seed)
+    X = rng.standard_normal((400, 20)).astype(np.float32)
+    z = X @ rng.standard_normal(20) + rng.standard_normal(400)
+    y = {"logistic": z > 0, "squared": z, "poisson": rng.poisson(np.exp(0.3 * z))}[loss]
+    constraint = tether.Affine(rng.standard_normal((4, 20)), rng.standard_normal(4))
+    exact = tether.GLM(X.astype(np.float64), y, loss, l2=l2)
+    best = tether.solve(exact, constraint, "lbfgs", tol=1e-12)
+    solution = tether.solve(tether.GLM(X, y, loss, l2=l2), constraint, "lbfgs", tol=0, max_rounds=500)
+    assert best.success and solution.status is tether.Status.EXHAUSTED
+    assert solution.message == "rounding errors allow no further progress"
+    assert exact.value(solution.x) - best.fun <= 1e-6 * max(1.0, abs(best.fun))
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_rounding_of_float64_is_not_taken_for_that_of_float32(seed):
+    objective, constraint = _quadratic(1e7, 12, seed)
+    states = [moment.state for moment in islice(tether.iterate(objective, constraint, "lbfgs"), 2500)]
+    assert any(state.trials > 20 for state in states), "line searches fail"
+    assert not any(state.idle for state in states)

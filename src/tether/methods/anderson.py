@@ -6,7 +6,7 @@ stay feasible; workers apply the same weights to the duals they remember, which 
 """
 
 from dataclasses import dataclass, replace
-from typing import Any, ClassVar, NamedTuple, Self, final
+from typing import Any, NamedTuple, Self, final
 
 import numpy as np
 
@@ -55,8 +55,6 @@ class Anderson(Method[AndersonState]):
     >>> from tether.methods import Anderson, ProxSkipSVRG
     >>> flagship = Anderson(ProxSkipSVRG(), memory=20)
     """
-
-    recovers: ClassVar[bool] = True
 
     method: StageWise[Any]
     memory: int = 20
@@ -162,6 +160,10 @@ class Anderson(Method[AndersonState]):
             misfits=state.misfits[:0],
             images=state.images[:0],
         )
+
+    def recovers(self, state: AndersonState) -> bool:
+        """Say that a rise of F is always undone."""
+        return True
 
     def exhausted(self, state: AndersonState) -> bool:
         """Say whether no step size makes F fall any more."""

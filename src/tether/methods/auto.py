@@ -8,7 +8,7 @@ gives the same iterates.
 
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
-from typing import ClassVar, NamedTuple, Self, final
+from typing import NamedTuple, Self, final
 
 from tether.conversation import Array, Facts, Gradient, Measured, Reply, Request
 from tether.methods.anderson import Anderson, AndersonState
@@ -51,8 +51,6 @@ class Auto(Method[AutoState]):
     >>> from tether.methods import Auto
     >>> auto = Auto()
     """
-
-    recovers: ClassVar[bool] = True
 
     solved: bool = False  # the starting point comes from a linear system and only has to be confirmed
     facts: Facts | None = field(default=None, repr=False)  # filled by `prepare`
@@ -116,6 +114,10 @@ class Auto(Method[AutoState]):
         if state.skipping:
             return _skip(self.facts).inspect(state.skip)
         return _lbfgs(self.facts).inspect(state.lbfgs)
+
+    def recovers(self, state: AutoState) -> bool:
+        """Say that both methods do."""
+        return True
 
     def exhausted(self, state: AutoState) -> bool:
         """Say whether L-BFGS can do no more."""

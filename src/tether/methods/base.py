@@ -1,7 +1,7 @@
 """What an algorithm is: settings, a state, and three functions between them."""
 
 from abc import ABC, abstractmethod
-from typing import ClassVar, Generic, Protocol, Self, TypeVar
+from typing import Generic, Protocol, Self, TypeVar
 
 from tether.conversation import Array, Facts, Gradient, Reply, Request
 
@@ -24,9 +24,6 @@ class Method(ABC, Generic[S]):
     ``ask`` says what local work comes next, ``tell`` folds the answer into the state. Neither loops, neither
     sees the data, and nothing is kept on the object: settings are frozen, the state is passed around.
     """
-
-    #: Whether the method mends a run in which F rises by itself, so that the loop need not stop it.
-    recovers: ClassVar[bool] = False
 
     @abstractmethod
     def prepare(self, facts: Facts) -> Self:
@@ -59,6 +56,10 @@ class Method(ABC, Generic[S]):
     def describe(self, state: S) -> str:
         """Say in a few words what was chosen on the way, if anything was."""
         return ""
+
+    def recovers(self, state: S) -> bool:
+        """Say whether the method mends a rise of F by itself, so that the loop need not stop it."""
+        return False
 
     def exhausted(self, state: S) -> bool:
         """Say whether floating-point arithmetic allows no further progress."""

@@ -6,12 +6,14 @@ from typing import NamedTuple, Self, final
 from tether import theory
 from tether.conversation import Array, Arrived, Average, Descend, Facts, Gradient, Measured, Reply, Request
 from tether.methods.base import StageWise
+from tether.methods.pace import Pace
 from tether.methods.parameters import (
     Rule,
     batch_or_default,
     check_settings,
+    first_pace,
+    reach,
     steps_per_pass,
-    walking_interval,
     walking_step,
 )
 from tether.methods.schedule import Interval, largest_gap, next_projection
@@ -27,6 +29,7 @@ class DelayedASVRGState(NamedTuple):
     since_restart: int  # stages
     momentum: float  # theta_s
     step_size: float
+    pace: Pace
     step: int
     clock: int
     stage: int
@@ -44,8 +47,11 @@ class DelayedASVRG(StageWise[DelayedASVRGState]):
     Parameters
     ----------
     interval : int or increasing sequence of int, optional
-        E, the steps between projections, or the projection times within a stage. Open: 2/(eta L_F) in
-        practice, the whole stage with ``parameters="theory"``.
+        E, the steps between projections, or the projection times within a stage. Open: as long as F bears
+        it in practice (see ``growth``), the whole stage with ``parameters="theory"``.
+    growth : int, optional
+        The factor by which E grows after a stage in which F fell; a stage in which it rose is undone and E
+        shrinks. 1 keeps E as it is. Open: 4 where the interval is open, else 1.
     stage_length : int, optional
         m. Open: one pass.
     step_size : float, optional
@@ -78,6 +84,7 @@ class DelayedASVRG(StageWise[DelayedASVRGState]):
     """
 
     interval: Interval | None = None
+    growth: int | None = None
     stage_length: int | None = None
     step_size: float | None = None
     momentum: float | None = None
@@ -88,10 +95,13 @@ class DelayedASVRG(StageWise[DelayedASVRGState]):
     first_step: str = "anchor"
     parameters: Rule = "practical"
     replacement: bool = False
+    shortest: int | None = None  # the smallest E of a growing interval; filled by `prepare`
     decrease: float | None = None  # delta of the theta recursion; filled by `prepare` for mu = 0
 
     def __post_init__(self) -> None:
         check_settings(self)
+        if isinstance(self.interval, tuple) and (self.growth or 1) > 1:
+            raise ValueError(f"growth must be 1 with given projection times, got {self.growth!r}.")
         if self.first_step not in ("anchor", "coupled"):
             raise ValueError(f'first_step must be "anchor" or "coupled", got {self.first_step!r}.')
 
@@ -102,11 +112,12 @@ class DelayedASVRG(StageWise[DelayedASVRGState]):
         mu = facts.smoothness.convexity if self.convexity is None else self.convexity
         filled = replace(self, stage_length=length, batch_size=batch, convexity=mu)
         if self.parameters == "theory":
-            return replace(filled, interval=self.interval or length)._with_theory(facts.smoothness.maximum)
+            fixed = replace(filled, **reach(self, 1.0, length, facts)._asdict())
+            return fixed._with_theory(facts.smoothness.maximum)
         step = self.step_size or walking_step(batch, facts)
         return replace(
             filled,
-            interval=self.interval or walking_interval(step, length, facts),
+            **reach(self, step, length, facts)._asdict(),
             step_size=step,
             momentum=0.3 if self.momentum is None else self.momentum,
         )
@@ -138,14 +149,16 @@ class DelayedASVRG(StageWise[DelayedASVRGState]):
     def start(self, x: Array) -> DelayedASVRGState:
         """Begin with x as the first anchor."""
         assert self.step_size and self.momentum
-        return DelayedASVRGState(x, x, None, x, 0, self.momentum, self.step_size, 0, 0, 0)
+        pace = first_pace(self, (x, x))
+        return DelayedASVRGState(x, x, None, x, 0, self.momentum, self.step_size, pace, 0, 0, 0)
 
     def ask(self, state: DelayedASVRGState) -> Request:
         """Ask for the projected gradient at a new anchor, else walk to the next projection time."""
         assert self.interval and self.stage_length
         if state.shift is None:
             return Gradient(state.anchor)
-        until = next_projection(self.interval, state.step, self.stage_length)
+        interval = self.interval if self.growth == 1 else state.pace.interval
+        until = next_projection(interval, state.step, self.stage_length)
         first = state.step == 0
         return Descend(
             start=state.u,
@@ -165,8 +178,11 @@ class DelayedASVRG(StageWise[DelayedASVRGState]):
 
     def tell(self, state: DelayedASVRGState, reply: Reply) -> DelayedASVRGState:
         """Keep the shift, or go on from the end of the walk, with a new anchor when the stage is over."""
+        if state.pace.rejects(reply):
+            return self._undo(state, finished=isinstance(reply, Measured))
         if isinstance(reply, Measured):
-            return state._replace(shift=reply.gradient)
+            pace = state.pace.onward(reply, (state.anchor, state.mean))
+            return state._replace(shift=reply.gradient, pace=pace)
         step = state.step + reply.work.steps
         state = state._replace(u=reply.end, step=step, clock=state.clock + reply.work.steps)
         return self._end_stage(state, reply) if step == self.stage_length else state
@@ -186,6 +202,18 @@ class DelayedASVRG(StageWise[DelayedASVRGState]):
             state = state._replace(u=mean, anchor=mean, since_restart=0)
         return state
 
+    def _undo(self, state: DelayedASVRGState, finished: bool) -> DelayedASVRGState:
+        """Return to the start of the last good stage, without its momentum."""
+        anchor, mean = state.pace.good
+        pace, count = state.pace.back(finished), state.since_restart - finished
+        return state._replace(
+            u=anchor, anchor=anchor, mean=mean, since_restart=count, shift=None, step=0, pace=pace
+        )
+
+    def recovers(self, state: DelayedASVRGState) -> bool:
+        """Say whether the last stage was undone."""
+        return state.pace.turned_back
+
     def estimate(self, state: DelayedASVRGState) -> Array:
         """Return the mean of the anchors where restarts rest on it, else the last anchor."""
         return state.anchor if self.restart is None else state.mean
@@ -201,5 +229,7 @@ class DelayedASVRG(StageWise[DelayedASVRGState]):
         return state._replace(anchor=coordinates[0], u=coordinates[1], shift=None, step=0)
 
     def soften(self, state: DelayedASVRGState, factor: float) -> DelayedASVRGState:
-        """Scale eta."""
+        """Walk less far, or scale eta."""
+        if state.pace.shrinks:
+            return state._replace(pace=state.pace.back(finished=False))
         return state._replace(step_size=state.step_size * factor)

@@ -6,12 +6,14 @@ from typing import NamedTuple, Self, final
 from tether import theory
 from tether.conversation import Array, Arrived, Average, Descend, Facts, Gradient, Measured, Reply, Request
 from tether.methods.base import StageWise
+from tether.methods.pace import Pace
 from tether.methods.parameters import (
     Rule,
     batch_or_default,
     check_settings,
+    first_pace,
+    reach,
     steps_per_pass,
-    walking_interval,
     walking_step,
 )
 from tether.methods.schedule import Interval, largest_gap, next_projection
@@ -25,6 +27,7 @@ class DelayedSVRGState(NamedTuple):
     shift: Array | None  # h = P grad F(anchor); None: still to be asked for
     mean: Array
     step_size: float
+    pace: Pace
     step: int
     clock: int
     stage: int
@@ -42,8 +45,11 @@ class DelayedSVRG(StageWise[DelayedSVRGState]):
     Parameters
     ----------
     interval : int or increasing sequence of int, optional
-        E, the steps between projections, or the projection times within a stage. Open: 2/(eta L_F) in
-        practice, the whole stage with ``parameters="theory"``.
+        E, the steps between projections, or the projection times within a stage. Open: as long as F bears
+        it in practice (see ``growth``), the whole stage with ``parameters="theory"``.
+    growth : int, optional
+        The factor by which E grows after a stage in which F fell; a stage in which it rose is undone and E
+        shrinks. 1 keeps E as it is. Open: 4 where the interval is open, else 1.
     stage_length : int, optional
         m. Open: one pass.
     step_size : float, optional
@@ -70,6 +76,7 @@ class DelayedSVRG(StageWise[DelayedSVRGState]):
     """
 
     interval: Interval | None = None
+    growth: int | None = None
     stage_length: int | None = None
     step_size: float | None = None
     batch_size: int | None = None
@@ -78,9 +85,12 @@ class DelayedSVRG(StageWise[DelayedSVRGState]):
     output: str = "auto"
     parameters: Rule = "practical"
     replacement: bool = False
+    shortest: int | None = None  # the smallest E of a growing interval; filled by `prepare`
 
     def __post_init__(self) -> None:
         check_settings(self)
+        if isinstance(self.interval, tuple) and (self.growth or 1) > 1:
+            raise ValueError(f"growth must be 1 with given projection times, got {self.growth!r}.")
         if self.anchor not in ("average", "last"):
             raise ValueError(f'anchor must be "average" or "last", got {self.anchor!r}.')
         if self.output not in ("auto", "mean", "last"):
@@ -102,7 +112,7 @@ class DelayedSVRG(StageWise[DelayedSVRGState]):
         output = self.output if self.output != "auto" else "last" if mu > 0 else "mean"
         return replace(
             self,
-            interval=self.interval or self._reach(step, length, facts),
+            **reach(self, step, length, facts)._asdict(),
             stage_length=length,
             step_size=step,
             batch_size=batch,
@@ -110,20 +120,18 @@ class DelayedSVRG(StageWise[DelayedSVRGState]):
             output=output,
         )
 
-    def _reach(self, step: float, length: int, facts: Facts) -> int:
-        return length if self.parameters == "theory" else walking_interval(step, length, facts)
-
     def start(self, x: Array) -> DelayedSVRGState:
         """Begin with x as the first anchor."""
         assert self.step_size
-        return DelayedSVRGState(x, x, None, x, self.step_size, 0, 0, 0)
+        return DelayedSVRGState(x, x, None, x, self.step_size, first_pace(self, (x, x)), 0, 0, 0)
 
     def ask(self, state: DelayedSVRGState) -> Request:
         """Ask for the projected gradient at a new anchor, else walk to the next projection time."""
         assert self.interval and self.stage_length and self.convexity is not None
         if state.shift is None:
             return Gradient(state.anchor)
-        until = next_projection(self.interval, state.step, self.stage_length)
+        interval = self.interval if self.growth == 1 else state.pace.interval
+        until = next_projection(interval, state.step, self.stage_length)
         average = None
         if self.anchor == "average":
             since, over = state.clock - state.step, until == self.stage_length
@@ -142,8 +150,11 @@ class DelayedSVRG(StageWise[DelayedSVRGState]):
 
     def tell(self, state: DelayedSVRGState, reply: Reply) -> DelayedSVRGState:
         """Keep the shift, or go on from the end of the walk, with a new anchor when the stage is over."""
+        if state.pace.rejects(reply):
+            return self._undo(state, finished=isinstance(reply, Measured))
         if isinstance(reply, Measured):
-            return state._replace(shift=reply.gradient)
+            pace = state.pace.onward(reply, (state.anchor, state.mean))
+            return state._replace(shift=reply.gradient, pace=pace)
         step = state.step + reply.work.steps
         state = state._replace(x=reply.end, step=step, clock=state.clock + reply.work.steps)
         return self._end_stage(state, reply) if step == self.stage_length else state
@@ -151,8 +162,19 @@ class DelayedSVRG(StageWise[DelayedSVRGState]):
     def _end_stage(self, state: DelayedSVRGState, reply: Arrived) -> DelayedSVRGState:
         anchor = reply.end if reply.average is None else reply.average
         stage = state.stage + 1
-        mean = anchor if stage == 1 else state.mean + (anchor - state.mean) / stage
+        count = stage - state.pace.undone
+        mean = anchor if count == 1 else state.mean + (anchor - state.mean) / count
         return state._replace(anchor=anchor, shift=None, mean=mean, step=0, stage=stage)
+
+    def _undo(self, state: DelayedSVRGState, finished: bool) -> DelayedSVRGState:
+        """Return to the start of the last good stage."""
+        anchor, mean = state.pace.good
+        pace = state.pace.back(finished)
+        return state._replace(x=anchor, anchor=anchor, mean=mean, shift=None, step=0, pace=pace)
+
+    def recovers(self, state: DelayedSVRGState) -> bool:
+        """Say whether the last stage was undone."""
+        return state.pace.turned_back
 
     def estimate(self, state: DelayedSVRGState) -> Array:
         """Return the last anchor, or the mean of the anchors."""
@@ -169,5 +191,7 @@ class DelayedSVRG(StageWise[DelayedSVRGState]):
         return state._replace(anchor=coordinates[0], x=coordinates[1], shift=None, step=0)
 
     def soften(self, state: DelayedSVRGState, factor: float) -> DelayedSVRGState:
-        """Scale eta."""
+        """Walk less far, or scale eta."""
+        if state.pace.shrinks:
+            return state._replace(pace=state.pace.back(finished=False))
         return state._replace(step_size=state.step_size * factor)

@@ -6,7 +6,7 @@ of the line search is one request; the first is nearly always taken, which makes
 
 import math
 from dataclasses import dataclass, replace
-from typing import ClassVar, NamedTuple, Self, final
+from typing import NamedTuple, Self, final
 
 import numpy as np
 
@@ -20,6 +20,9 @@ RELIABLE = (
     1e-8  # of ||P grad F||: a smaller change of it is no curvature but rounding, which L-BFGS would amplify
 )
 ROUNDING = 1e-14  # of ||grad F||: a shorter P grad F is mostly rounding, which would lead off the constraint
+ROUNDED = 1e-13  # of F: a smaller change of it may be rounding
+NOISY = 1e-11  # of F: an error as large as this is no rounding of float64, but of float32
+TRIALS = 20  # after which a line search asks no more for curvature
 
 
 class LBFGSState(NamedTuple):
@@ -35,6 +38,8 @@ class LBFGSState(NamedTuple):
     steps: Array  # s_k, newest last
     changes: Array  # y_k
     trials: int
+    noise: float  # by how much F has contradicted its slopes on the line
+    idle: int  # line searches in succession that led nowhere
     stuck: bool
     stage: int
 
@@ -58,8 +63,6 @@ class LBFGS(Method[LBFGSState]):
     20
     """
 
-    recovers: ClassVar[bool] = True  # by its line search
-
     memory: int = 10
     smoothness: float | None = None
 
@@ -73,7 +76,9 @@ class LBFGS(Method[LBFGSState]):
     def start(self, x: Array) -> LBFGSState:
         """Begin with no curvature known."""
         none = np.empty((0, len(x)))
-        return LBFGSState(x, math.inf, None, np.zeros_like(x), 0.0, 0.0, math.inf, none, none, 0, False, 0)
+        return LBFGSState(
+            x, math.inf, None, np.zeros_like(x), 0.0, 0.0, math.inf, none, none, 0, 0.0, 0, False, 0
+        )
 
     def ask(self, state: LBFGSState) -> Gradient:
         """Ask for the projected gradient at the trial point."""
@@ -89,24 +94,25 @@ class LBFGS(Method[LBFGSState]):
         before = float(state.gradient @ state.direction)
         after = float(reply.gradient @ state.direction)
         if not _decreases(state, reply.value, before, after):
-            return _shorten(state, reply.value, before)
-        if after < CURVATURE * before and state.trials < 20:
-            longer = 2.0 * state.length if math.isinf(state.high) else 0.5 * (state.length + state.high)
-            return state._replace(low=state.length, length=longer, trials=state.trials + 1)
+            return _shorten(state, reply.value, before, after)
+        if after < CURVATURE * before and state.trials < TRIALS:
+            return _lengthen(state)
         return self._turn(self._learn(state, reply), reply)
 
     def _learn(self, state: LBFGSState, reply: Measured) -> LBFGSState:
-        """Keep the curvature pair of an accepted step, if it has curvature."""
+        """Keep the curvature pair of an accepted step, if it has curvature; drop all if they led nowhere."""
         assert reply.gradient is not None and state.gradient is not None
         s, y = state.length * state.direction, reply.gradient - state.gradient
         noise = RELIABLE * float(np.linalg.norm(state.gradient))
+        idle = state.idle + 1 if _leads_nowhere(state, reply) else 0
+        state = state._replace(idle=idle, stage=state.stage + 1)
+        if idle:
+            return _without_pairs(state)
         if float(s @ y) <= 1e-14 * float(y @ y) or float(np.linalg.norm(y)) <= noise:
-            return state._replace(stage=state.stage + 1)
+            return state
         keep = self.memory
         return state._replace(
-            steps=np.vstack([state.steps, s])[-keep:],
-            changes=np.vstack([state.changes, y])[-keep:],
-            stage=state.stage + 1,
+            steps=np.vstack([state.steps, s])[-keep:], changes=np.vstack([state.changes, y])[-keep:]
         )
 
     def _turn(self, state: LBFGSState, reply: Measured) -> LBFGSState:
@@ -114,10 +120,9 @@ class LBFGS(Method[LBFGSState]):
         assert reply.gradient is not None and self.smoothness
         direction = -_inverse_hessian(state, reply.gradient, 1.0 / self.smoothness)
         if float(direction @ reply.gradient) >= 0:  # rounding has spoilt the pairs
-            none = np.empty((0, len(direction)))
-            state = state._replace(steps=none, changes=none)
+            state = _without_pairs(state)
             direction = -reply.gradient / self.smoothness
-        still = float(np.linalg.norm(reply.gradient)) <= ROUNDING * reply.scale
+        still = float(np.linalg.norm(reply.gradient)) <= ROUNDING * reply.scale or state.idle >= 2
         return state._replace(
             x=reply.point,
             value=reply.value,
@@ -127,6 +132,7 @@ class LBFGS(Method[LBFGSState]):
             low=0.0,
             high=math.inf,
             trials=0,
+            noise=0.0,
             stuck=still,
         )
 
@@ -134,8 +140,12 @@ class LBFGS(Method[LBFGSState]):
         """Return the last accepted point."""
         return state.x
 
+    def recovers(self, state: LBFGSState) -> bool:
+        """Say that the line search does."""
+        return True
+
     def exhausted(self, state: LBFGSState) -> bool:
-        """Say whether the gradient is down to rounding, or the line search found no lower point."""
+        """Say whether the gradient is down to rounding, or line searches find no lower point."""
         return state.stuck
 
 
@@ -145,11 +155,38 @@ def _decreases(state: LBFGSState, value: float, before: float, after: float) -> 
         return False
     if value <= state.value + DECREASE * state.length * before:
         return True
-    noise = 1e-13 * max(1.0, abs(state.value))
+    noise = ROUNDED * max(1.0, abs(state.value))
     return value <= state.value + noise and (2 * DECREASE - 1) * before >= after
 
 
-def _shorten(state: LBFGSState, value: float, before: float) -> LBFGSState:
+def _leads_nowhere(state: LBFGSState, reply: Measured) -> bool:
+    """Say whether a long line search among noise ended with neither a lower F nor a shorter gradient.
+
+    So it ends with data in float32: at last only steps are left that are too short for that precision.
+    """
+    assert reply.gradient is not None and state.gradient is not None
+    size = max(1.0, abs(state.value))
+    if state.trials < TRIALS or state.noise <= NOISY * size:
+        return False
+    falls = state.value - reply.value > ROUNDED * size
+    return not falls and float(np.linalg.norm(reply.gradient)) > 0.99 * float(np.linalg.norm(state.gradient))
+
+
+def _without_pairs(state: LBFGSState) -> LBFGSState:
+    none = np.empty((0, len(state.x)))
+    return state._replace(steps=none, changes=none)
+
+
+def _lengthen(state: LBFGSState) -> LBFGSState:
+    """Double the trial for as long as F falls; inside a bracket go half the way to its end."""
+    if math.isinf(state.high):
+        length, trials = 2.0 * state.length, min(state.trials + 1, TRIALS - 1)
+    else:
+        length, trials = 0.5 * (state.length + state.high), state.trials + 1
+    return state._replace(low=state.length, length=length, trials=trials)
+
+
+def _shorten(state: LBFGSState, value: float, before: float, after: float) -> LBFGSState:
     """Bring the trial down to the minimiser of the parabola through what is known, inside the bracket."""
     high, low = state.length, state.low
     guess = 0.5 * (low + high)
@@ -157,8 +194,11 @@ def _shorten(state: LBFGSState, value: float, before: float) -> LBFGSState:
         curvature = value - state.value - before * high
         if curvature > 0:
             guess = min(max(-before * high * high / (2 * curvature), 0.1 * high), 0.5 * high)
-    stuck = state.trials >= 40
-    return state._replace(length=guess, high=high, trials=state.trials + 1, stuck=stuck)
+    noise = state.noise
+    if math.isfinite(value) and math.isfinite(after):  # a convex F would not rise by more than length * after
+        noise = max(noise, value - state.value - high * after)
+    stuck = state.trials >= 2 * TRIALS
+    return state._replace(length=guess, high=high, trials=state.trials + 1, noise=noise, stuck=stuck)
 
 
 def _inverse_hessian(state: LBFGSState, gradient: Array, scale: float) -> Array:

@@ -7,12 +7,13 @@ A batch gradient is about L(b)-smooth, and a variance-reduced walk of one pass b
 import math
 from collections.abc import Callable
 from dataclasses import MISSING, fields
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 
-from tether.conversation import Facts
-from tether.methods.schedule import as_interval
+from tether.conversation import Array, Facts
+from tether.methods.pace import GROWTH, Pace
+from tether.methods.schedule import Interval, as_interval
 
 Rule = Literal["practical", "theory"]
 
@@ -46,7 +47,7 @@ _POSITIVE = (lambda value: _is_number(value) and value > 0, "a positive number")
 _NONNEGATIVE = (_is_number, "a number that is not negative")
 _SWITCH = (lambda value: isinstance(value, bool | np.bool_), "True or False")
 _RULES: dict[str, tuple[Callable[[Any], bool], str]] = {
-    **dict.fromkeys(("stage_length", "batch_size", "memory", "restart", "stages", "keep"), _WHOLE),
+    **dict.fromkeys(("stage_length", "batch_size", "memory", "restart", "stages", "keep", "growth"), _WHOLE),
     **dict.fromkeys(("step_size", "smoothness", "strength"), _POSITIVE),
     **dict.fromkeys(("convexity", "decay", "damping", "floor"), _NONNEGATIVE),
     **dict.fromkeys(("random", "replacement", "renew", "full_gradients"), _SWITCH),
@@ -84,6 +85,29 @@ def walking_interval(step_size: float, length: int, facts: Facts) -> int:
     """Return E for walks whose drift nobody learns: they stay stable for about 2/(eta L_F) steps."""
     reach = 2.0 / (step_size * _positive(facts.smoothness.full))
     return max(1, min(length, round(min(reach, length))))
+
+
+class Reach(NamedTuple):
+    """The E to begin with, the factor by which it changes on the way, and its lower end."""
+
+    interval: Interval
+    growth: int
+    shortest: int
+
+
+def reach(method: Any, step_size: float, length: int, facts: Facts) -> Reach:
+    """Fill an open interval: E follows F, from a safe length up; among workers from a whole stage down."""
+    if method.interval is not None or method.parameters == "theory":
+        return Reach(method.interval or length, method.growth or 1, method.shortest or 1)
+    safe = walking_interval(step_size, length, facts)
+    first = length if facts.n_workers > 1 else min(length, 2 * safe)
+    return Reach(first, method.growth or GROWTH, safe)
+
+
+def first_pace(method: Any, start: tuple[Array, ...]) -> Pace:
+    """Return the pace that a prepared method begins with."""
+    interval = method.interval if isinstance(method.interval, int) else method.stage_length
+    return Pace(interval, method.growth, method.shortest, method.stage_length, np.stack(start))
 
 
 def _positive(constant: float) -> float:

@@ -108,6 +108,10 @@ class Regularised(Method[RegularisedState]):
         """Certify as the inner method does."""
         return self._at(state.strength).inspect(state.inner)
 
+    def recovers(self, state: RegularisedState) -> bool:
+        """Say whether the inner method does."""
+        return self._at(state.strength).recovers(state.inner)
+
     def exhausted(self, state: RegularisedState) -> bool:
         """Say whether the inner method is exhausted at the weakest pull."""
         assert self.strength

@@ -1,0 +1,71 @@
+"""How far a walk goes before it is projected, when nobody said: further while F falls, back after it rose.
+
+F is known where a stage starts. A stage that made it rise is undone and taken again with shorter walks; then
+it takes a few good stages, and more after every failure, until longer walks are tried again.
+"""
+
+from typing import NamedTuple, Self
+
+import numpy as np
+
+from tether.conversation import Array, Measured, Reply
+
+GROWTH = 4  # by which an open interval grows and shrinks
+FIRST_WAIT = 4  # good stages after the first failure; doubled by every other
+
+
+class Pace(NamedTuple):
+    """E for the stage to come, its bounds, and the start of the last good stage."""
+
+    interval: int
+    growth: int  # 1 keeps E
+    shortest: int
+    longest: int
+    good: Array  # the vectors of that start, one a row
+    bar: float = np.inf  # what F has to stay below: its values so far, older ones counting half as much
+    wait: int = 0  # good stages before E may grow
+    patience: int = 0  # the wait after the last failure
+    undone: int = 0  # stages that were finished and undone
+
+    @property
+    def turned_back(self) -> bool:
+        """Whether the last stage was undone."""
+        return self.wait == self.patience > 0
+
+    @property
+    def shrinks(self) -> bool:
+        """Whether E can be shorter."""
+        return self.growth > 1 and self.interval > self.shortest
+
+    def rejects(self, reply: Reply) -> bool:
+        """Say whether a walk or a stage is better undone: it overflowed, or F rose above the bar."""
+        if not self.shrinks:
+            return False
+        vector = reply.gradient if isinstance(reply, Measured) else reply.end
+        if vector is not None and not np.isfinite(vector).all():
+            return True
+        return isinstance(reply, Measured) and reply.value > self.bar + 1e-12 * max(1.0, abs(self.bar))
+
+    def onward(self, reply: Measured, start: tuple[Array, ...]) -> Self:
+        """Return the pace for a stage from a start that was not rejected."""
+        if self.growth == 1 or np.isnan(reply.value) or not reply.complete:  # nothing is known of F
+            return self
+        known = np.isfinite(self.bar)
+        return self._replace(
+            interval=min(self.longest, self.growth * self.interval)
+            if known and self.wait == 0
+            else self.interval,
+            good=np.stack(start),
+            bar=0.5 * (self.bar + reply.value) if known else reply.value,
+            wait=max(0, self.wait - 1),
+        )
+
+    def back(self, finished: bool) -> Self:
+        """Return the pace after a stage, or a part of one, that is undone."""
+        patience = max(FIRST_WAIT, 2 * self.patience)
+        return self._replace(
+            interval=max(self.shortest, self.interval // self.growth),
+            wait=patience,
+            patience=patience,
+            undone=self.undone + finished,
+        )
