@@ -11,6 +11,7 @@ checkpoints.
 import time
 from collections.abc import Iterator
 from os import PathLike
+from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -24,10 +25,11 @@ from tether.direct import direct_solution
 from tether.engines.base import Engine, Problem
 from tether.engines.serial import Serial
 from tether.engines.workers import Workers
-from tether.logbook import Callback, Logbook
+from tether.logbook import Callback, CallbackError, Logbook
 from tether.methods import Auto, Method, as_method, check_method
 from tether.objectives import Federation, Objective
 from tether.objectives.inputs import numbers
+from tether.presolve import STRICTER, Reduced, reduce
 from tether.progress import Live, Silent
 from tether.session import Run, Session
 from tether.solution import Counts, Solution
@@ -41,6 +43,19 @@ class Moment(NamedTuple):
     state: Any  # the method's
     reply: Reply  # what was heard last
     counts: Counts
+
+
+class Terms(NamedTuple):
+    """What a run is asked for, beside the problem."""
+
+    tol: float
+    max_passes: float | None
+    max_rounds: int | None
+    max_seconds: float | None
+    callback: Callback | None
+    path: Path | None
+    verbose: bool
+    began: float
 
 
 def solve(
@@ -71,7 +86,8 @@ def solve(
     constraint : Constraint or scipy.optimize.LinearConstraint, optional
         `Affine`, `Range`, `Flow`, `Consensus`; none means no constraint.
     method : str or Method, default "auto"
-        A short name or an object from `tether.methods`.
+        A short name or an object from `tether.methods`. "auto" also projects the data of a linear model
+        once, where that pays: then the run goes on in the few directions that the equations leave.
     x0 : array or Solution, optional
         Where to start; it is projected first. Default: the feasible point nearest to 0. A run that continues
         from its checkpoint goes on from there instead.
@@ -82,7 +98,8 @@ def solve(
         The same seed gives the same iterates.
     max_passes, max_rounds, max_seconds : optional
         Budgets: component gradients over N, projection events, wall time. Without any, max_passes is 1000.
-        Measuring the point that is returned may add one pass and one round at the end.
+        Measuring the point that is returned may add one pass and one round at the end, twice where "auto"
+        ran on projected data.
     callback : callable, optional
         Called after every request with an `OptimizeResult`: x, fun and gap of the best point so far, nit,
         counts and seconds of the run; stops it by raising StopIteration.
@@ -108,19 +125,22 @@ def solve(
     >>> sol.success, bool(abs(sol.x.sum()) < 1e-12)
     (True, True)
     """
+    began = time.perf_counter()
     engine = _engine(objective, engine)
     with engine.together():
         check_budgets(tol, max_passes, max_rounds, max_seconds)
         if callback is not None and not callable(callback):
             raise TypeError(f"callback must be a function of one argument, got {callback!r}.")
         path = engine.lead(lambda: None if checkpoint is None else as_path(checkpoint))
-        session, run = _begin(objective, constraint, method, seed, engine, x0)
+        problem, start = _prepare(objective, constraint, method, seed, engine, x0)
         if max_passes is None and max_rounds is None and max_seconds is None:
             max_passes = DEFAULT_PASSES
-        mu, size = session.facts.smoothness.convexity, session.facts.n_samples
-        stopping = Stopping(tol, mu, size, max_passes, max_rounds, max_seconds)
-        logbook = Logbook(session, stopping, Live() if verbose and engine.leads else Silent(), callback)
-        return logbook.write(run, path)
+        terms = Terms(tol, max_passes, max_rounds, max_seconds, callback, path, verbose, began)
+        if method == "auto" and isinstance(engine, Serial):
+            reduced = reduce(problem)
+            if reduced is not None:
+                return _solve_reduced(reduced, engine, start, terms)
+        return _solve(problem, method, engine, start, terms)
 
 
 def iterate(
@@ -144,7 +164,12 @@ def iterate(
     >>> moment.x
     array([1., 1., 1.])
     """
-    return _moments(*_begin(objective, constraint, method, seed, _engine(objective, engine), x0))
+    began = time.perf_counter()
+    engine = _engine(objective, engine)
+    with engine.together():
+        problem, start = _prepare(objective, constraint, method, seed, engine, x0)
+        begun = _begin(problem, method, engine, start, began)
+    return _moments(*begun)
 
 
 def _moments(session: Session, run: Run) -> Iterator[Moment]:
@@ -153,28 +178,55 @@ def _moments(session: Session, run: Run) -> Iterator[Moment]:
         yield Moment(session.method.estimate(run.state), run.state, reply, run.counts)
 
 
-def _begin(
+def _solve(
+    problem: Problem, method: str | Method[Any], engine: Engine, start: Array | None, terms: Terms
+) -> Solution:
+    """Run the conversation to its end."""
+    session, run = _begin(problem, method, engine, start, terms.began)
+    mu, size = session.facts.smoothness.convexity, session.facts.n_samples
+    stopping = Stopping(terms.tol, mu, size, terms.max_passes, terms.max_rounds, terms.max_seconds)
+    reporter = Live() if terms.verbose and engine.leads else Silent()
+    return Logbook(session, stopping, reporter, terms.callback).write(run, terms.path)
+
+
+def _solve_reduced(reduced: Reduced, engine: Engine, start: Array | None, terms: Terms) -> Solution:
+    """Run in the few variables that the equations leave, and answer in the user's."""
+    inside = None if start is None else reduced.lower(start)
+    below = terms._replace(tol=STRICTER * terms.tol, callback=reduced.watch(terms.callback))
+    try:
+        solution = _solve(reduced.problem, "auto", engine, inside, below)
+    except CallbackError as error:
+        raise CallbackError(str(error), reduced.answer(error.solution, terms.tol)) from error.__cause__
+    return reduced.answer(solution, terms.tol)
+
+
+def _prepare(
     objective: Objective,
     constraint: Constraint | LinearConstraint | None,
     method: str | Method[Any],
     seed: int,
     engine: Engine,
     x0: ArrayLike | Solution | None,
-) -> tuple[Session, Run]:
-    """Validate the user's words, fill the method's open settings, and start."""
-    began = time.perf_counter()
+) -> tuple[Problem, Array | None]:
+    """Validate the user's words; return the problem and where to start, if the user says so."""
     if isinstance(seed, bool) or not isinstance(seed, int | np.integer) or seed < 0:
         raise ValueError(f"seed must be a whole number of at least 0, got {seed!r}.")
     check_method(method)
     problem = engine.prepare(Problem(objective, as_constraint(constraint, objective.dim), int(seed)))
-    start = _starting_point(x0, objective.dim)
-    if method == "auto" and x0 is None and isinstance(engine, Serial):
-        solved = direct_solution(objective, problem.constraint)
-        if solved is not None:
-            start, method = solved, Auto(solved=True)
+    return problem, None if x0 is None else _starting_point(x0, objective.dim)
+
+
+def _begin(
+    problem: Problem, method: str | Method[Any], engine: Engine, start: Array | None, began: float
+) -> tuple[Session, Run]:
+    """Fill the method's open settings and start."""
+    warm = start is not None
+    if start is None and method == "auto" and isinstance(engine, Serial):
+        start = direct_solution(problem.objective, problem.constraint)
+        method = method if start is None else Auto(solved=True)
     facts = engine.facts(problem)
     session = Session(problem, engine, as_method(method, facts), facts)
-    run = session.begin(start, warm=x0 is not None)
+    run = session.begin(np.zeros(facts.dim) if start is None else start, warm=warm)
     return session, run._replace(seconds=engine.lead(lambda: time.perf_counter() - began))
 
 
@@ -192,9 +244,7 @@ def _engine(objective: Objective, engine: Engine | None) -> Engine:
     return engine
 
 
-def _starting_point(x0: ArrayLike | Solution | None, dim: int) -> Array:
-    if x0 is None:
-        return np.zeros(dim)
+def _starting_point(x0: ArrayLike | Solution, dim: int) -> Array:
     start = np.array(numbers("x0", x0.x if isinstance(x0, Solution) else x0), dtype=np.float64)
     if start.shape != (dim,):
         raise ValueError(f"x0 must be a vector of length {dim}, got an array of shape {start.shape}.")
