@@ -3,6 +3,7 @@
 import io
 import math
 
+import numba
 import numpy as np
 import pytest
 from rich.console import Console
@@ -95,3 +96,28 @@ def test_brackets_in_a_message_are_printed_as_they_are():
     live.begin("Nesterov")
     live.end("stopped by [red]nothing[/red]")
     assert console.file.getvalue() == "Nesterov: stopped by [red]nothing[/red]\n"
+
+
+def compiled_while_live(function):
+    """Return what the bar shows after a call of a function."""
+    console = on_a_terminal()
+    live = Live(console)
+    live.begin("ProxSkipSVRG")
+    function(1.0)
+    live._bar.refresh()
+    live.end("done")
+    return console.file.getvalue()
+
+
+def test_a_compilation_is_announced_when_it_happens_and_only_then():
+    function = numba.njit(lambda x: 2.0 * x)
+    assert "compiling, once for problems of this kind" in compiled_while_live(function)
+    assert "compiling" not in compiled_while_live(function)
+
+
+def test_nobody_hears_of_compilations_after_the_end():
+    live = Live(on_a_terminal())
+    live.begin("Nesterov")
+    live.end("done")
+    numba.njit(lambda x: 3.0 * x)(1.0)
+    assert live._bar.tasks[0].fields["status"] == "starting"

@@ -2,11 +2,13 @@
 
 import math
 import time
+from contextlib import ExitStack
 from typing import Protocol
 
 from rich.console import Console
 from rich.progress import BarColumn, Progress, TaskID, TextColumn, TimeElapsedColumn
 
+from tether.kernels.watch import compilations
 from tether.solution import Row
 
 
@@ -50,6 +52,7 @@ class Live:
             transient=True,
             disable=not self._console.is_terminal,
         )
+        self._watch = ExitStack()
         self._task: TaskID | None = None
         self._name = ""
         self._shown = 0.0
@@ -60,7 +63,12 @@ class Live:
         """Show the bar."""
         self._name = name
         self._bar.start()
-        self._task = self._bar.add_task(name, total=1.0, status="starting (compiles on first use)")
+        self._task = self._bar.add_task(name, total=1.0, status="starting")
+        self._watch.enter_context(compilations(self._announce))
+
+    def _announce(self) -> None:
+        assert self._task is not None
+        self._bar.update(self._task, status="compiling, once for problems of this kind")
 
     def update(self, row: Row, fraction: float) -> None:
         """Move the bar, a few times a second."""
@@ -74,6 +82,7 @@ class Live:
 
     def end(self, message: str) -> None:
         """Replace the bar by one line."""
+        self._watch.close()
         self._bar.stop()
         self._console.print(f"{self._name}: {message}", highlight=False, markup=False, soft_wrap=True)
 

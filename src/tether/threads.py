@@ -33,7 +33,7 @@ def share(work: Callable[[int, int, int], Result], length: int, parts: int = COR
     Inside shared work all cores are taken: there the ranges come one after the other, with the same result.
     """
     pieces = ranges(length, parts)
-    if len(pieces) == 1 or getattr(_here, "sharing", False):
+    if len(pieces) == 1 or all_taken():
         return [work(part, *piece) for part, piece in enumerate(pieces)]
 
     def alone(part: int, begin: int, end: int) -> Result:
@@ -45,6 +45,11 @@ def share(work: Callable[[int, int, int], Result], length: int, parts: int = COR
 
     jobs = [_pool(os.getpid()).submit(alone, part, *piece) for part, piece in enumerate(pieces[1:], 1)]
     return [alone(0, *pieces[0]), *(job.result() for job in jobs)]
+
+
+def all_taken() -> bool:
+    """Say whether this is inside shared work, where no core is left for more threads."""
+    return getattr(_here, "sharing", False)
 
 
 @cache
@@ -60,17 +65,41 @@ def one_blas_thread() -> Iterator[None]:
     Products of a few million numbers lose more by waking other threads than they gain, and lose badly when
     the cores are busy; our own threads do not wait for each other in between.
     """
-    libraries = _blas(os.getpid())
-    before = [library.get_num_threads() for library in libraries]
-    for library in libraries:
-        library.set_num_threads(1)
+    blas = _blas.get(os.getpid()) or _blas.setdefault(os.getpid(), _Blas())  # a forked child has its own
+    blas.enter()
     try:
         yield
     finally:
-        for library, number in zip(libraries, before, strict=True):
+        blas.leave()
+
+
+class _Blas:
+    """The BLAS of this process. Its number of threads is one for all, so those who want one are counted."""
+
+    def __init__(self) -> None:
+        self._libraries: list[Any] = ThreadpoolController().select(user_api="blas").lib_controllers
+        self._before: list[int] = []
+        self._users = 0
+        self._lock = threading.Lock()
+
+    def enter(self) -> None:
+        """Go down to one thread if nobody else has."""
+        with self._lock:
+            self._users += 1
+            if self._users == 1:
+                self._before = [library.get_num_threads() for library in self._libraries]
+                self._set([1] * len(self._libraries))
+
+    def leave(self) -> None:
+        """Go back to the threads there were if nobody else is left."""
+        with self._lock:
+            self._users -= 1
+            if self._users == 0:
+                self._set(self._before)
+
+    def _set(self, numbers: list[int]) -> None:
+        for library, number in zip(self._libraries, numbers, strict=True):
             library.set_num_threads(number)
 
 
-@cache
-def _blas(process: int) -> list[Any]:
-    return list(ThreadpoolController().select(user_api="blas").lib_controllers)
+_blas: dict[int, _Blas] = {}

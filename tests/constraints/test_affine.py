@@ -95,6 +95,19 @@ def test_nearly_parallel_rows_are_met(form):
     assert feasible(Affine(form(A), A @ x0), rng.standard_normal(30))
 
 
+@pytest.mark.parametrize("closeness", [1e-1, 1e-3, 1e-5, 1e-7, 1e-9])
+def test_projections_are_exact_however_close_rows_are(closeness):
+    rng = np.random.default_rng(8)
+    A = rng.standard_normal((12, 60))
+    A[1] = A[0] + closeness * A[1]
+    basis = np.linalg.svd(A / np.linalg.norm(A, axis=1)[:, None], full_matrices=False)[2]
+    constraint, x, b = Affine(A, A @ np.ones(60)), rng.standard_normal(60), A @ np.ones(60)
+    projected = constraint.project(x)
+    assert np.abs(A @ projected - b).max() <= 1e-12 * np.abs(A).sum(axis=1).max()
+    expected = x - basis.T @ (basis @ (x - np.ones(60)))
+    np.testing.assert_allclose(projected, expected, rtol=0, atol=1e-14 / closeness + 1e-13)
+
+
 @pytest.mark.parametrize("length", [1e-100, 1e-8, 1e8, 1e100])
 def test_units_of_a_row_do_not_matter(form, length):
     A, b, x = np.array([[1.0, 1.0, 0.0], [0.0, 1.0, -1.0]]), np.array([2.0, 0.0]), np.array([0.0, 3.0, 3.0])

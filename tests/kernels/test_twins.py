@@ -87,6 +87,24 @@ def test_a_walk_agrees_with_numpy(loss, kind, ones, weighted, averaging, anchore
         np.testing.assert_allclose(fast.averaging.total, plain.averaging.total, atol=1e-11)
 
 
+@pytest.mark.parametrize(("loss", "kind", "ones", "weighted"), MODELS)
+def test_a_walk_with_full_gradients_agrees_with_numpy(loss, kind, ones, weighted):
+    objective = model(loss, kind, ones=ones, weighted=weighted)
+    x, shift = 0.2 * np.random.default_rng(3).standard_normal((2, objective.dim))
+    walk = Walk(start=x, steps=7, step_size=0.05, batches=None, shift=shift, decay=0.1)
+    fast, plain = compiled(objective).descend(walk), walk_in_numpy(objective, walk)
+    assert fast.gradients == plain.gradients == 7 * N
+    np.testing.assert_allclose(fast.end, plain.end, atol=1e-13)
+
+
+def test_full_gradients_are_walked_in_one_kernel_only_where_no_core_is_free():
+    fast = compiled(model("logistic", "sparse", ones=False, weighted=False))
+    walk = Walk(start=np.zeros(D), steps=3, step_size=0.1, batches=None)
+    assert not fast.serves(walk)
+    if threads.CORES > 1:
+        assert threads.share(lambda *_: fast.serves(walk), threads.CORES) == [True] * threads.CORES
+
+
 def test_scales_that_shrink_to_nothing_are_written_out():
     objective = model("squared", "sparse", ones=False, weighted=False)
     rng = np.random.default_rng(4)

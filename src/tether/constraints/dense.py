@@ -1,7 +1,11 @@
-"""Rows of a dense matrix: one column-pivoted QR factorisation of A^T, then two products a projection."""
+"""Rows of a dense matrix: one orthogonal factorisation of A^T, then two products a projection."""
+
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
-from scipy.linalg import lstsq, qr, solve_triangular
+from scipy.linalg import LinAlgError, cholesky, lstsq, qr, solve_triangular
+from scipy.linalg.blas import dsyrk, dtrsm
+from scipy.linalg.lapack import dtrcon
 
 from tether.constraints.base import Array
 from tether.constraints.rows import Fit, Rows
@@ -10,6 +14,15 @@ from tether.threads import one_blas_thread
 # A row closer than this to the span of the others is taken to lie in it: dropping it then moves a
 # projection by no more than this, while keeping it would divide rounding errors by it.
 DEPENDENT = 1e-12
+WELL_CONDITIONED = 1e-5  # the reciprocal condition number from which on Gram matrices lose nothing
+
+
+class Factors(NamedTuple):
+    """Unit columns as Q R, the columns in a given order."""
+
+    q: Any
+    r: Any
+    order: Any
 
 
 class DenseRows(Rows):
@@ -25,15 +38,8 @@ class DenseRows(Rows):
         self.shape = (matrix.shape[0], matrix.shape[1])
         self.scale = 1.0 / row_lengths(matrix)
         rows, columns = self.shape
-        # LAPACK leaves Q in column order, in which Q^T x and Q y are both passes along contiguous columns.
         with one_blas_thread():
-            q, r, order = qr(
-                (matrix * self.scale[:, None]).T,
-                mode="full" if 2 * rows > columns else "economic",
-                pivoting=True,
-                overwrite_a=True,
-                check_finite=False,
-            )
+            q, r, order = _factorised((matrix * self.scale[:, None]).T, complement=2 * rows > columns)
         diagonal = np.abs(np.diag(r))
         rank = int(np.sum(diagonal > self._tolerance))
         self.rank = rank
@@ -88,8 +94,39 @@ class DenseRows(Rows):
         return Fit(point, target - unit @ point)
 
 
+def _factorised(columns: Array, complement: bool) -> Factors:
+    """Return Q and R, with Q in column order, in which Q^T x and Q y both pass along contiguous columns."""
+    quick = None if complement else _factorised_by_gram(columns)
+    if quick is not None:
+        return quick
+    mode: Literal["full", "economic"] = "full" if complement else "economic"
+    return Factors(*qr(columns, overwrite_a=True, mode=mode, pivoting=True, check_finite=False))
+
+
+def _factorised_by_gram(columns: Array) -> Factors | None:
+    """Return Q and R from the Cholesky factors of two Gram matrices; None where columns nearly depend.
+
+    Several times as fast as pivoting. The second factor removes what the first lost; that takes a condition
+    number below about 1e7 (Yamamoto, Nakatsukasa, Yanagisawa & Fukaya 2015).
+    """
+    try:
+        first = cholesky(dsyrk(1.0, columns, trans=1), check_finite=False)
+    except LinAlgError:
+        return None
+    if dtrcon(first)[0] < WELL_CONDITIONED:
+        return None
+    q = dtrsm(1.0, first, columns, side=1, overwrite_b=1)
+    second = cholesky(dsyrk(1.0, q, trans=1), check_finite=False)
+    q = dtrsm(1.0, second, q, side=1, overwrite_b=1)
+    return Factors(q, second @ first, np.arange(columns.shape[1]))
+
+
 def row_lengths(matrix: Array) -> Array:
     """Return the Euclidean length of each row, without overflow, and 1 for a row of zeros."""
+    with np.errstate(over="ignore"):
+        squares = np.einsum("ij,ij->i", matrix, matrix)
+    if np.all((squares > 1e-280) & (squares < 1e280)):
+        return np.sqrt(squares)
     largest = np.max(np.abs(matrix), axis=1, initial=0.0)
     largest[largest == 0.0] = 1.0
     lengths = largest * np.linalg.norm(matrix / largest[:, None], axis=1)

@@ -22,6 +22,8 @@ from tether.objectives.walk import Array, Averaging, Walk, Walked
 
 __all__ = ["FACTOR", "Compiled", "Model", "compile_model"]
 
+_LONGEST_ORDER = 4_000_000  # sample numbers that a walk with full gradients may write down
+
 
 class Model(NamedTuple):
     """A linear model: F(x) = (1/N) sum_i w_i loss(<a_i, x>, y_i) + ridge/2 ||x||^2 + <linear, x>."""
@@ -83,12 +85,18 @@ class Compiled(ABC):
         return Evaluation(value, gradient, slopes[:, 0] if model.n_outputs == 1 else slopes)
 
     def serves(self, walk: Walk) -> bool:
-        """Say whether a walk is made of batches, with the slopes at its anchor kept."""
-        return walk.batches is not None and (walk.anchor is None or walk.slopes is not None)
+        """Say whether slopes at an anchor are kept; full gradients are for threads if cores are free."""
+        if walk.anchor is not None and walk.slopes is None:
+            return False
+        return walk.batches is not None or (
+            threads.all_taken() and walk.steps * self.n_samples <= _LONGEST_ORDER
+        )
 
     def descend(self, walk: Walk) -> Walked:
         """Take the steps of a walk."""
-        assert walk.batches is not None
+        if walk.batches is None:
+            everybody = np.broadcast_to(np.arange(self.n_samples), (walk.steps, self.n_samples))
+            walk = walk._replace(batches=everybody)
         x, average = walk.start.copy(), walk.averaging
         total = NONE if average is None else average.total.copy()
         steps = self._steps(walk)

@@ -10,6 +10,7 @@ from scipy import sparse
 from scipy.linalg import eigh_tridiagonal, eigvalsh
 from scipy.sparse.linalg import ArpackError, ArpackNoConvergence, eigsh
 
+from tether import threads
 from tether.objectives.design import Design
 from tether.objectives.walk import Array
 from tether.threads import one_blas_thread
@@ -62,13 +63,19 @@ def gram_is_affordable(design: Design, largest_width: int) -> bool:
 
 def gram_matrix(design: Design, weights: Array | None = None) -> Array:
     """Return (1/N) sum_i w_i a_i a_i^T."""
-    total = np.zeros((design.width, design.width))
-    for start in range(0, design.n_samples, _GRAM_ROWS):
-        rows = design.block(slice(start, start + _GRAM_ROWS))
-        if weights is not None:
-            rows = rows * np.sqrt(weights[start : start + _GRAM_ROWS])[:, None]
-        total += rows.T @ rows
-    return total / design.n_samples
+    totals = np.zeros((threads.CORES, design.width, design.width))
+
+    def work(part: int, begin: int, end: int) -> None:
+        for start in range(begin, end, _GRAM_ROWS):
+            block = slice(start, min(start + _GRAM_ROWS, end))
+            rows = design.block(block)
+            if weights is not None:
+                rows = rows * np.sqrt(weights[block])[:, None]
+            totals[part] += rows.T @ rows
+
+    with one_blas_thread():
+        threads.share(work, design.n_samples)
+    return np.asarray(totals.sum(axis=0) / design.n_samples)
 
 
 def smallest_gram_eigenvalue(gram: Array, n_samples: int) -> float:
