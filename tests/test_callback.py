@@ -62,6 +62,17 @@ def test_watching_a_run_does_not_change_it(objective, constraint):
 
 
 @pytest.mark.parametrize("name", sorted({*NAMES, "auto"}))
+def test_writing_into_the_point_does_not_change_the_run(objective, constraint, name):
+    def scribble(result):
+        result.x[:] = 7.0
+
+    scribbled = tether.solve(objective, constraint, name, callback=scribble, tol=1e-9, max_passes=6)
+    alone = tether.solve(objective, constraint, name, tol=1e-9, max_passes=6)
+    np.testing.assert_array_equal(scribbled.x, alone.x)
+    np.testing.assert_array_equal(scribbled.history["value"], alone.history["value"])
+
+
+@pytest.mark.parametrize("name", sorted({*NAMES, "auto"}))
 def test_stop_iteration_returns_the_best_point_so_far(objective, constraint, name):
     callback, seen = stop_after(3)
     sol = tether.solve(objective, constraint, name, callback=callback, tol=0.0)

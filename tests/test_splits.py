@@ -245,8 +245,9 @@ def test_many_classes_are_only_counted_in_the_printed_table():
     assert [line.split()[-1] for line in lines[1:]] == ["3", "17", "20"]
 
 
-def test_the_examples_of_the_module_run_as_printed():
-    results = doctest.testmod(splits, raise_on_error=True)
+@pytest.mark.parametrize("module", [splits.division, splits.description])
+def test_the_examples_of_the_module_run_as_printed(module):
+    results = doctest.testmod(module, raise_on_error=True)
     assert results.failed == 0 and results.attempted > 0
 
 

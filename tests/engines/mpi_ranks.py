@@ -137,6 +137,18 @@ def refusals(folder):
                 raise ValueError("no such file")
             solve(engine=engine)
 
+    def by_hand():
+        with engine.together():
+            for moment in tether.iterate(local(RANK), CONSTRAINT, "dp-svrg", engine=engine):
+                if moment.counts.rounds > on(1, 3, 9):
+                    raise ValueError("seen enough")
+
+    def out_of_step():
+        with engine.together():
+            for moment in tether.iterate(local(RANK), CONSTRAINT, "dp-svrg", engine=engine):
+                if moment.counts.rounds > on(1, 3, 9):
+                    break
+
     def in_a_callback():
         return solve(engine=engine, callback=lambda now: solve(engine=engine))
 
@@ -155,6 +167,8 @@ def refusals(folder):
         "nan": told(lambda: solve(Faulty(local(RANK), on(1, not_a_number, lambda e: e)))),
         "federation": told(lambda: solve(tether.Federation([local(RANK)]))),
         "left": told(left),
+        "by hand": told(by_hand),
+        "out of step": told(out_of_step),
         "callback": told(in_a_callback),
         "folder": told(lambda: solve(checkpoint=folder / "missing" / "run.npz")),
         "size": told(lambda: MPI(size=4)),

@@ -162,6 +162,22 @@ def test_a_rank_that_fails_elsewhere_in_a_run_stops_the_others(refusals):
 
 
 @needs_mpi
+def test_a_rank_that_fails_between_two_steps_by_hand_stops_the_others(refusals):
+    first, second, third = refusals["told"]["by hand"]
+    assert second == "ValueError: seen enough"
+    assert first == third == "RuntimeError: rank 1: ValueError: seen enough"
+
+
+@needs_mpi
+def test_ranks_that_take_different_numbers_of_steps_by_hand_are_told(refusals):
+    told = refusals["told"]["out of step"]
+    assert (
+        "ranks are no longer in step (ranks 0 and 2 to work on a request, rank 1 to end the run)" in told[0]
+    )
+    assert told == [told[0]] * 3
+
+
+@needs_mpi
 def test_a_callback_that_needs_the_other_ranks_is_an_error_on_all(refusals):
     assert all("rank 0 cannot use the engine while" in text for text in refusals["told"]["callback"])
 
@@ -247,6 +263,8 @@ def test_a_request_falls_into_named_parts():
         {"start": START + np.array([0, 0, 0, 0, 1e-15])},
         {"dual": Dual(0.5)},
         {"anchor": START},
+        {"start": START[::-1]},
+        {"start": START[[0, 2, 1, 3, 4]]},
     ],
 )
 def test_digests_differ_in_the_last_bit(change):

@@ -1,15 +1,19 @@
 """Which samples a step sees: a pure function of seed, worker and clock."""
 
+import tracemalloc
+
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tether.engines.sampling import batches
+import tether
+from tether.engines import sampling
+from tether.engines.sampling import Stream, batches
 
 
 def draw(clock, steps, batch_size, *, seed=0, worker=0, n=10, replacement=False):
-    return batches(seed, worker, n, clock=clock, steps=steps, batch_size=batch_size, replacement=replacement)
+    return batches(Stream(seed, worker, n, replacement), clock=clock, steps=steps, batch_size=batch_size)[0]
 
 
 def test_a_row_a_step():
@@ -83,3 +87,32 @@ def test_nobody_can_change_the_stream():
     rows = draw(0, 2, 5)
     with pytest.raises(ValueError, match="read-only"):
         rows[0, 0] = 99
+
+
+OTHERS = [Stream(3, 0, 7, False), Stream(4, 0, 7, False), Stream(3, 0, 7, True), Stream(3, 1, 7, False)]
+
+
+@pytest.mark.parametrize("other", OTHERS)
+@pytest.mark.parametrize("batch_size", [1, 5, 7, 20])
+def test_what_is_known_of_a_stream_saves_work_and_changes_nothing(batch_size, other):
+    stream, (_, known) = Stream(3, 0, 7, False), batches(other, clock=0, steps=1, batch_size=1)
+    for clock in range(0, 20, 2):
+        drawn, known = batches(stream, clock=clock, steps=2, batch_size=batch_size, known=known)
+        np.testing.assert_array_equal(drawn, draw(clock, 2, batch_size, seed=3, n=7))
+        _, same = batches(stream, clock=known.number, steps=1, batch_size=7, known=known)
+        assert same is known
+
+
+def test_a_run_keeps_no_order_alive_when_it_is_over():
+    workers, size = 40, 5_000
+    parts = [
+        tether.GLM(np.ones((size, 1)), np.arange(size) % 2 + k, "squared", l2=1.0) for k in range(workers)
+    ]
+    federation = tether.Federation(parts)
+    tracemalloc.start()
+    try:
+        tether.solve(federation, method="dp-svrg", tol=0.0, max_rounds=4)
+        found = tracemalloc.take_snapshot().filter_traces([tracemalloc.Filter(True, sampling.__file__)])
+    finally:
+        tracemalloc.stop()
+    assert sum(trace.size for trace in found.traces) < 8 * size, "one of eighty orders"

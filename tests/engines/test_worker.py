@@ -5,8 +5,8 @@ import pytest
 
 import tether
 from tether.conversation import Average, Descend, Dual, Gradient, Pull
-from tether.engines import sampling
-from tether.engines.worker import Desk, Local, Memory, dual_of, settle, work
+from tether.engines.sampling import Stream, batches
+from tether.engines.worker import Desk, Local, Memory, carry_out, dual_of, light, settle, work
 
 N, P = 12, 4
 RNG = np.random.default_rng(0)
@@ -22,7 +22,7 @@ def gradient(x, batch=slice(None)):
 
 
 def samples(clock, steps, batch_size, replacement=False):
-    return sampling.batches(5, 2, N, clock=clock, steps=steps, batch_size=batch_size, replacement=replacement)
+    return batches(Stream(5, 2, N, replacement), clock=clock, steps=steps, batch_size=batch_size)[0]
 
 
 def walk(request, memory=None):
@@ -214,3 +214,38 @@ def test_requests_without_a_dual_teach_nothing():
     plain = Descend(START, 1, 0.1, None)
     assert settle(plain, Local((START,)), (ANCHOR,), memory) is memory
     assert settle(Gradient(START, dual=Dual(1.0)), Local(), (), memory) is memory
+
+
+# --- what leaves the worker ------------------------------------------------------------------------------
+
+
+def test_a_worker_reports_what_it_did_and_how_long_it_took():
+    done = carry_out(DESK, Gradient(START), Memory())
+    close(done.upload.direction, gradient(START))
+    close(done.upload.scale, np.linalg.norm(gradient(START)))
+    assert done.upload.value == pytest.approx(OBJECTIVE.value(START)) and done.upload.gradients == N
+    assert done.upload.seconds > 0 and done.upload.vectors == (done.upload.direction,)
+    assert done.memory.anchor is START
+
+
+def test_what_is_disguised_is_what_leaves():
+    def hide(local):
+        return local._replace(points=(np.zeros(P),))
+
+    request = Descend(START, 3, 0.1, 2)
+    done = carry_out(DESK, request, Memory(), hide)
+    np.testing.assert_array_equal(done.upload.vectors, [np.zeros(P)])
+    assert done.local.points is done.upload.points
+    assert carry_out(DESK, request, Memory()).upload.points[0].any()
+
+
+def test_steps_that_overflow_raise_no_warning():
+    done = carry_out(DESK, Descend(START, 50, 1e300, 2), Memory())
+    assert not np.isfinite(done.upload.points[0]).all()
+
+
+def test_a_light_memory_walks_the_same_way():
+    request = Descend(START, 3, 0.1, 2, clock=1, anchor=ANCHOR)
+    _, _, memory = walk(request._replace(clock=0, steps=1))
+    assert memory.samples is not None and light(memory).samples is None
+    np.testing.assert_array_equal(walk(request, light(memory))[0], walk(request, memory)[0])

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import tether
-from tether.engines import sampling
+from tether.engines.sampling import Stream, batches
 from tether.methods import Anderson, DelayedASVRG, DelayedSGD, DelayedSVRG, ProxSkip, ProxSkipSVRG, Scaffold
 from tether.objectives.base import Evaluation, Objective, Smoothness
 from tether.objectives.walk import Walked
@@ -74,15 +74,8 @@ class Stacked(Objective):
         for k, part in enumerate(self.parts):
             block = slice(k * DIM, (k + 1) * DIM)
             b = None if walk.batches is None else walk.batches.shape[1]
-            drawn = sampling.batches(
-                self.seed,
-                k,
-                part.n_samples,
-                clock=walk.clock,
-                steps=walk.steps,
-                batch_size=b,
-                replacement=False,
-            )
+            stream = Stream(self.seed, k, part.n_samples, replacement=False)
+            drawn, _ = batches(stream, clock=walk.clock, steps=walk.steps, batch_size=b)
             anchor = None if walk.anchor is None else walk.anchor[block]
             average = walk.averaging
             own = walk._replace(

@@ -5,14 +5,16 @@ result settles its private memory (`settle`). The functions are pure: memory goe
 """
 
 import math
+import time
+from collections.abc import Callable
 from typing import NamedTuple
 
 import numpy as np
 
 from tether.conversation import Descend, Dual, Gradient, Request
-from tether.engines import sampling
+from tether.engines.sampling import Pass, Stream, batches
 from tether.objectives.base import Array, Evaluation, Objective
-from tether.objectives.walk import Averaging, Walk
+from tether.objectives.walk import Averaging, Indices, Walk
 
 
 class Memory(NamedTuple):
@@ -24,6 +26,7 @@ class Memory(NamedTuple):
     since: int = 0  # the clock at which the sum began
     anchor: Array | None = None  # where `evaluation` was made
     evaluation: Evaluation | None = None  # a cache: rebuilt from the anchor when missing
+    samples: Pass | None = None  # a cache: the pass over the data that is under way
 
 
 class Local(NamedTuple):
@@ -50,10 +53,22 @@ class Upload(NamedTuple):
     seconds: float = 0.0
 
     @property
+    def vectors(self) -> tuple[Array, ...]:
+        """The vectors that have to be averaged."""
+        return self.points if self.direction is None else (self.direction,)
+
+    @property
     def size(self) -> int:
         """Bytes of the vectors and numbers."""
-        vectors = self.points if self.direction is None else (self.direction,)
-        return sum(vector.nbytes for vector in vectors) + 8 * 6
+        return sum(vector.nbytes for vector in self.vectors) + 8 * 6
+
+
+class Done(NamedTuple):
+    """What a worker has after its part of a request."""
+
+    local: Local
+    memory: Memory
+    upload: Upload
 
 
 class Desk(NamedTuple):
@@ -62,6 +77,20 @@ class Desk(NamedTuple):
     objective: Objective
     seed: int
     number: int = 0
+
+
+def carry_out(
+    desk: Desk, request: Request, memory: Memory, disguise: Callable[[Local], Local] = lambda local: local
+) -> Done:
+    """Do the local part of a request against the clock, and get the upload ready.
+
+    ``disguise`` changes what the others may see; numbers that overflow are for the loop to judge.
+    """
+    began = time.perf_counter()
+    with np.errstate(over="ignore", invalid="ignore"):
+        local, memory = work(desk, request, memory)
+        local = disguise(local)
+    return Done(local, memory, report(request, local, time.perf_counter() - began))
 
 
 def work(desk: Desk, request: Request, memory: Memory) -> tuple[Local, Memory]:
@@ -110,7 +139,7 @@ def report(request: Request, local: Local, seconds: float) -> Upload:
 
 def light(memory: Memory) -> Memory:
     """Return a memory without what can be computed again."""
-    return memory._replace(evaluation=None)
+    return memory._replace(evaluation=None, samples=None)
 
 
 def dual_of(dual: Dual | None, memory: Memory) -> Array | None:
@@ -136,7 +165,10 @@ def _walk(desk: Desk, request: Descend, memory: Memory) -> tuple[Local, Memory]:
     if request.anchor is not None:
         memory, spent = _at_anchor(desk.objective, request.anchor, memory)
     h = dual_of(request.dual, memory)
-    walk = _plan(desk, request, memory, h)
+    drawn = None
+    if request.batch_size is not None:
+        drawn, memory = _draw(desk, request, request.batch_size, memory)
+    walk = _plan(request, memory, h, drawn)
     if request.from_anchor:
         walk = _first_step_at_anchor(walk)
     walked = desk.objective.descend(walk)
@@ -158,7 +190,16 @@ def _at_anchor(objective: Objective, anchor: Array, memory: Memory) -> tuple[Mem
     return memory._replace(anchor=anchor, evaluation=objective.evaluate(anchor)), objective.n_samples
 
 
-def _plan(desk: Desk, request: Descend, memory: Memory, h: Array | None) -> Walk:
+def _draw(desk: Desk, request: Descend, batch_size: int, memory: Memory) -> tuple[Indices, Memory]:
+    """Draw the samples of a walk; the next one is likely to be in the same pass."""
+    stream = Stream(desk.seed, desk.number, desk.objective.n_samples, request.replacement)
+    drawn, samples = batches(
+        stream, clock=request.clock, steps=request.steps, batch_size=batch_size, known=memory.samples
+    )
+    return drawn, memory._replace(samples=samples)
+
+
+def _plan(request: Descend, memory: Memory, h: Array | None, drawn: Indices | None) -> Walk:
     shift, slopes = request.shift, None
     if request.anchor is not None and memory.evaluation is not None:
         slopes = memory.evaluation.slopes
@@ -168,17 +209,6 @@ def _plan(desk: Desk, request: Descend, memory: Memory, h: Array | None) -> Walk
     if request.pull is not None:
         back = -request.pull.strength * request.pull.center
         shift = back if shift is None else shift + back
-    drawn = None
-    if request.batch_size is not None:
-        drawn = sampling.batches(
-            desk.seed,
-            desk.number,
-            desk.objective.n_samples,
-            clock=request.clock,
-            steps=request.steps,
-            batch_size=request.batch_size,
-            replacement=request.replacement,
-        )
     return Walk(
         start=_with_momentum(request),
         steps=request.steps,

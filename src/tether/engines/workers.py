@@ -1,6 +1,5 @@
 """Many workers in one process: each walks on its own data, a round is a mean."""
 
-import time
 from typing import final
 
 import numpy as np
@@ -10,7 +9,7 @@ from tether.conversation import Descend, Facts, Reply, Request
 from tether.engines import worker
 from tether.engines.averaging import combine
 from tether.engines.base import Engine, Problem
-from tether.engines.worker import Desk, Local, Memory, Upload
+from tether.engines.worker import Desk, Done, Memory
 from tether.objectives.federation import Federation
 
 Memories = tuple[Memory, ...]
@@ -53,19 +52,18 @@ class Workers(Engine):
         assert isinstance(problem.objective, Federation)
         desks = [Desk(local, problem.seed, k) for k, local in enumerate(problem.objective.workers)]
         names = participants(request, len(desks), problem.seed)
-        results: dict[int, tuple[Local, Memory, Upload]] = {}
+        done: dict[int, Done] = {}
 
         def work(part: int, begin: int, end: int) -> None:
             for k in names[begin:end]:
-                results[k] = _timed(desks[k], request, memory[k])
+                done[k] = worker.carry_out(desks[k], request, memory[k])
 
         threads.share(work, len(names))
-        uploads = [results[k][2] for k in names]
+        uploads = [done[k].upload for k in names]
         reply, projected = combine(problem.constraint, request, uploads, names, len(desks))
         memories = list(memory)
         for k in names:
-            local, kept, _ = results[k]
-            memories[k] = worker.settle(request, local, projected, kept)
+            memories[k] = worker.settle(request, done[k].local, projected, done[k].memory)
         return reply, tuple(memories)
 
 
@@ -76,10 +74,3 @@ def participants(request: Request, n_workers: int, seed: int) -> list[int]:
     count = max(1, round(request.participation * n_workers))
     rng = np.random.default_rng([seed, n_workers, request.clock])
     return sorted(int(k) for k in rng.choice(n_workers, count, replace=False))
-
-
-def _timed(desk: Desk, request: Request, memory: Memory) -> tuple[Local, Memory, Upload]:
-    began = time.perf_counter()
-    with np.errstate(over="ignore", invalid="ignore"):
-        local, memory = worker.work(desk, request, memory)
-    return local, memory, worker.report(request, local, time.perf_counter() - began)

@@ -6,7 +6,6 @@ There is no second loop: all ranks take the same turns. Rank 0 forms the means i
 sends them out, so that all hold the same bits.
 """
 
-import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from typing import Any, NamedTuple, TypeVar, final
@@ -20,7 +19,7 @@ from tether.engines.base import Engine, Problem
 from tether.engines.mpi.launch import check_launch, mpi
 from tether.engines.mpi.meeting import Meeting, attempt
 from tether.engines.mpi.settings import Sketch, difference, leaves, ranks, sketch_of
-from tether.engines.worker import Desk, Local, Memory, Upload
+from tether.engines.worker import Desk, Memory, Upload
 from tether.engines.workers import participants
 from tether.objectives.base import Objective, Smoothness
 from tether.objectives.design import COMPILE_FROM
@@ -40,7 +39,8 @@ class MPI(Engine):
 
     Every rank calls `tether.solve` with its local objective and the same other arguments, and gets the same
     solution. The result is that of `tether.Federation` with the ranks' objectives as workers. Rank 0 prints,
-    calls back and keeps the checkpoint.
+    calls back and keeps the checkpoint. A loop over `tether.iterate` goes into ``with engine.together():``:
+    outside of it the others would wait for ever for a rank that raises between two steps.
 
     Parameters
     ----------
@@ -95,8 +95,10 @@ class MPI(Engine):
         rank, size = self._comm.rank, self._comm.size
         names = participants(request, size, problem.seed)
         desk = Desk(problem.objective, problem.seed, rank)
-        done, failure = attempt(lambda: _work(desk, request, memory)) if rank in names else (None, None)
-        mine = () if done is None else done.vectors
+        done, failure = None, None
+        if rank in names:
+            done, failure = attempt(lambda: worker.carry_out(desk, request, memory))
+        mine = () if done is None else done.upload.vectors
         numbers = () if done is None else (*done.upload[2:], len(mine))
         table = self._meeting.hold("exchange", settings=leaves(request), numbers=numbers, failure=failure)
         vectors = self._gather(mine, table[:, -1].astype(int), problem.objective.dim)
@@ -201,19 +203,6 @@ class _Outline(NamedTuple):
     projection: Sketch  # of one fixed point
 
 
-class _Done(NamedTuple):
-    """What a rank has after its work."""
-
-    local: Local
-    memory: Memory
-    upload: Upload
-
-    @property
-    def vectors(self) -> tuple[Array, ...]:
-        """The vectors that have to be averaged."""
-        return self.upload.points if self.upload.direction is None else (self.upload.direction,)
-
-
 def _checked(comm: Any) -> mpi.Intracomm:
     if comm is None:
         return mpi.COMM_WORLD
@@ -258,13 +247,6 @@ def _check_outlines(outlines: Sequence[_Outline]) -> None:
 
 def _constants(objective: Objective) -> tuple[Smoothness, int, int]:
     return objective.smoothness, objective.natural_batch, objective.n_samples
-
-
-def _work(desk: Desk, request: Request, memory: Memory) -> _Done:
-    began = time.perf_counter()
-    with np.errstate(over="ignore", invalid="ignore"):
-        local, memory = worker.work(desk, request, memory)
-    return _Done(local, memory, worker.report(request, local, time.perf_counter() - began))
 
 
 def _upload(request: Request, numbers: Array, vectors: Array) -> Upload:
