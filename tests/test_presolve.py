@@ -158,6 +158,16 @@ def test_the_range_of_a_narrow_matrix_is_projected_on_too():
     np.testing.assert_allclose(sol.x, case.optimum(), atol=2e-5)
 
 
+def test_a_flow_with_few_cycles_is_found_in_the_space_of_cycles(case):
+    rng, nodes = np.random.default_rng(0), P - FREE + 1
+    path, chords = np.arange(nodes - 1), rng.permutation(nodes - 1)[:FREE]
+    tails, heads = np.concatenate([path, chords]), np.concatenate([path + 1, (chords + nodes // 2) % nodes])
+    flow = tether.Flow(np.column_stack([tails, heads]), np.eye(1, nodes)[0] - np.eye(1, nodes, nodes - 1)[0])
+    sol = tether.solve(case.objective, flow, tol=1e-11)
+    assert sol.success and f"from {P} columns to {FREE + 1}" in sol.message and sol.residual < 1e-11
+    np.testing.assert_allclose(sol.multipliers[tails] - sol.multipliers[heads], case.at(sol.x)[1], atol=1e-5)
+
+
 def test_the_basis_is_orthonormal_and_spans_the_feasible_points(case):
     reduced = presolve.reduce(Problem(case.objective, case.constraint))
     B = reduced.basis
@@ -168,6 +178,44 @@ def test_the_basis_is_orthonormal_and_spans_the_feasible_points(case):
     np.testing.assert_allclose(reduced.lift(v), x, atol=1e-12)
     assert reduced.problem.constraint.residual(v) < 1e-12
     assert reduced.problem.objective.value(v) == pytest.approx(case.at(x)[0], rel=1e-13)
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_the_projected_data_keeps_its_precision(dtype):
+    case = Case(dtype=dtype, intercept=True)
+    reduced = presolve.reduce(Problem(case.objective, case.constraint))
+    data = reduced.problem.objective.design.matrix
+    assert data.dtype == dtype
+    np.testing.assert_allclose(data, case.wide @ reduced.basis, atol=20 * np.finfo(dtype).eps)
+
+
+def test_whatever_is_lifted_is_feasible(case):
+    reduced = presolve.reduce(Problem(case.objective, case.constraint))
+    off = np.random.default_rng(0).standard_normal(FREE + 1)
+    assert reduced.problem.constraint.residual(off) > 0.1
+    assert case.constraint.residual(reduced.lift(off)) < 1e-12
+
+
+def test_an_accuracy_that_is_lost_on_the_way_back_is_no_success(case):
+    reduced = presolve.reduce(Problem(case.objective, case.constraint))
+    inside = tether.solve(*reduced.problem[:2], tol=1e-4)
+    kept, lost = reduced.answer(inside, 1e-4), reduced.answer(inside, 1e-15)
+    assert inside.success and kept.success and lost.status is Status.EXHAUSTED
+    assert lost.message.startswith("rounding errors allow no further progress; auto chose")
+    assert kept.counts.gradients == inside.counts.gradients + N
+    assert kept.counts.rounds == inside.counts.rounds + 1
+    assert kept.gap == lost.gap > 1e-15
+
+
+def test_the_gap_of_least_squares_uses_the_curvature_that_is_left():
+    case = Case(loss="squared", p=520, l2=0.0)
+    reduced = presolve.reduce(Problem(case.objective, case.constraint))
+    sol = reduced.answer(tether.solve(*reduced.problem[:2], "nesterov", max_rounds=3, tol=0.0), 0.0)
+    gradient, B = case.at(sol.x)[1], reduced.basis
+    tangent = B[:, :-1].T @ gradient
+    least = np.linalg.eigvalsh(B.T @ case.wide.T @ case.wide @ B / N)[0]
+    assert sol.gap == pytest.approx(tangent @ tangent / (2 * least), rel=1e-6)
+    assert 1e-8 < sol.fun - case.at(case.optimum())[0] <= sol.gap
 
 
 def test_dense_equations_project_several_directions_at_once(case):
@@ -320,7 +368,7 @@ def reduced(objective, constraint):
 
 
 def test_what_does_not_pay_is_left_alone(case, tmp_path):
-    few, y = case.X[:999], case.y
+    y, wide = case.y, Case(p=300)
     mapped = np.memmap(tmp_path / "X", dtype=float, mode="w+", shape=case.X.shape)
     mapped[:] = case.X
     multinomial = tether.GLM(case.X, (y > 0).astype(int), "multinomial")
@@ -329,9 +377,13 @@ def test_what_does_not_pay_is_left_alone(case, tmp_path):
     assert reduced(case.objective, tether.Affine(case.A[: P // 2])) is None
     assert reduced(case.objective, tether.Range(np.eye(P, P // 2))) is None
     assert reduced(case.objective, tether.Consensus(P)) is None
-    assert reduced(tether.GLM(few, y[:999]), case.constraint) is None
+    assert reduced(tether.GLM(wide.X[:999], y[:999]), wide.constraint) is None
+    assert reduced(tether.GLM(wide.X[:1000], y[:1000]), wide.constraint) is not None
     assert reduced(tether.GLM(mapped, y), case.constraint) is None
     assert reduced(tether.GLM(sparse.csr_array(case.X), y), case.constraint) is None
+    for p in (2_000, 2_001):  # directions of sparse equations are projected one by one
+        fixed = tether.Affine(sparse.eye_array(p - 11, p, format="csr"))
+        assert (reduced(tether.GLM(np.ones((1_000, p)), y[:1_000]), fixed) is None) == (p > 2_000)
     assert reduced(multinomial, tether.Affine(np.eye(220, 240))) is None
     assert reduced(tether.GLM(case.X, case.y, "squared"), case.constraint) is None  # has its linear system
     assert reduced(tether.Quadratic(factors=case.X), case.constraint) is None

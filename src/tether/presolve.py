@@ -28,17 +28,19 @@ from tether.engines.worker import Memory
 from tether.logbook import Callback
 from tether.methods.auto import SMALL
 from tether.objectives import GLM
-from tether.objectives.design import BLOCK, COMPILE_FROM, DenseDesign, Design, WithOnes
+from tether.objectives.design import BLOCK, COMPILE_FROM, Design, WithOnes
 from tether.solution import History, Row, Solution, Status
 from tether.stopping import Stopping
 from tether.threads import one_blas_thread, share
 
-SHARE = 0.3  # of the data that X B and the making of B may take in memory, beside the data
-# Making X B takes as long as about r/10 passes, so the columns count that are left, not their share. Measured
-# for p = 100 to 2,000 and N = 10^4 and 10^5, logistic and Huber, tol = 1e-6: up to r = 100 it never lost more
-# than a quarter of the time (well-conditioned, done in 5 passes) and won 1.4 to 12 times on ill-conditioned
-# data; at r = 200 it lost as often as it won.
+SHARE = 0.3  # of the data's memory that X B and the making of B may take beside it
+# Making X B takes about r/10 passes, whatever the share r/p. Measured for four losses, p = 100 to 4,000,
+# N = 10^4 and 10^5 and tol = 1e-6: up to r = 75, runs without it took 0.9 to 27 times as long where the data
+# is ill-conditioned (median 3.7) and 1.0 to 3.6 times where it is not and 5 to 10 passes are enough (median
+# 1.7). At r = 100 half of the latter lost time, at r = 200 most.
 MOST = 75
+WIDEST = 2_000  # variables up to which directions may be projected one by one
+SPARE = 4  # random directions more than there should be tangent ones
 NOTHING = 1e-7  # of a random direction's length: a projection this short is rounding
 STRICTER = 0.99  # of tol, for the run in v, so that rounding on the way to x costs no accuracy
 
@@ -133,13 +135,13 @@ def reduce(problem: Problem) -> Reduced | None:
 
 def _is_suitable(objective: GLM) -> bool:
     """Say whether the data is dense, in memory and large, and no linear system solves the problem."""
-    design = objective.design.design if isinstance(objective.design, WithOnes) else objective.design
+    stored = _stored(objective.design)
     return (
-        isinstance(design, DenseDesign)
-        and not _is_mapped(design.matrix)
+        isinstance(stored, np.ndarray)
+        and not _is_mapped(stored)
         and objective.n_outputs == 1
         and objective.n_samples >= SMALL
-        and design.n_entries >= COMPILE_FROM
+        and stored.size >= COMPILE_FROM
         and objective.hessian() is None
     )
 
@@ -151,11 +153,9 @@ def _judged(status: Status, accurate: bool) -> Status:
     return Status.EXHAUSTED if status is Status.CONVERGED else status
 
 
-def _stored(design: Design) -> NDArray[Any]:
-    """Return the array that a dense design stores."""
-    inner = design.design if isinstance(design, WithOnes) else design
-    assert isinstance(inner, DenseDesign)
-    return inner.matrix
+def _stored(design: Design) -> Any:
+    """Return the matrix behind a design, without a column of ones."""
+    return getattr(design.design if isinstance(design, WithOnes) else design, "matrix", None)
 
 
 def _is_mapped(array: Any) -> bool:
@@ -173,13 +173,11 @@ def _most_columns(objective: GLM) -> int:
 
 
 def _basis(constraint: Constraint, dim: int, most: int) -> tuple[Array, float] | None:
-    """Return B and ||c||, or None where B would have more columns than that."""
-    equations = constraint.equations
-    if equations is None and not isinstance(constraint, Range):
+    """Return B and ||c||, or None where B would have more columns than that or be dear."""
+    free = _free_directions(constraint, dim)
+    if free is None or free > most or (dim > WIDEST and not _is_dense(constraint)):
         return None
-    if equations is not None and dim - equations[0].shape[0] > most:
-        return None
-    basis = _tangent_basis(constraint, dim, most)
+    basis = _tangent_basis(constraint, dim, free, most)
     if basis is None:
         return None
     nearest = constraint.project(np.zeros(dim))
@@ -190,24 +188,34 @@ def _basis(constraint: Constraint, dim: int, most: int) -> tuple[Array, float] |
     return (basis, length) if basis.shape[1] <= most else None
 
 
-def _tangent_basis(constraint: Constraint, dim: int, most: int) -> Array | None:
-    """Return Z from the projections of random directions, which span the tangent space if it is small."""
+def _free_directions(constraint: Constraint, dim: int) -> int | None:
+    """Return the dimension of the tangent space, if no row or column says what others say; None: unknown."""
+    if isinstance(constraint, Range):
+        return constraint.shape[1]
+    return None if constraint.equations is None else max(0, dim - constraint.equations[0].shape[0])
+
+
+def _tangent_basis(constraint: Constraint, dim: int, free: int, most: int) -> Array | None:
+    """Return Z: the tangent parts of random directions span the tangent space once they are dependent."""
     rng = np.random.default_rng(0)
-    columns = _tangents(constraint, rng.standard_normal((dim, most + 1)))
-    q, r, _ = qr(columns, mode="economic", pivoting=True, overwrite_a=True, check_finite=False)
-    rank = int(np.sum(np.abs(np.diag(r)) > NOTHING * math.sqrt(dim)))
-    if not 0 < rank <= most:
-        return None
-    columns = _tangents(constraint, np.asarray(q[:, :rank], dtype=np.float64))  # clean of rounding
-    basis = qr(columns, mode="economic", overwrite_a=True, check_finite=False)[0]
-    return np.asarray(basis, dtype=np.float64)
+    for count in (min(free + SPARE, most + 1), most + 1):
+        tangents = _tangents(constraint, rng.standard_normal((dim, count)))
+        q, r, _ = qr(tangents, mode="economic", pivoting=True, overwrite_a=True, check_finite=False)
+        rank = int(np.sum(np.abs(np.diag(r)) > NOTHING * math.sqrt(dim)))
+        if rank < count:
+            return np.asarray(q[:, :rank], dtype=np.float64) if rank else None
+    return None
 
 
 def _tangents(constraint: Constraint, directions: Array) -> Array:
     """Return the tangent parts of directions that stand side by side."""
-    if type(constraint) is Affine and isinstance(constraint.equations[0], np.ndarray):  # type: ignore[index]
+    if _is_dense(constraint):
         return constraint.tangent(directions)  # two products of matrices
     return np.column_stack([constraint.tangent(column) for column in directions.T])
+
+
+def _is_dense(constraint: Constraint) -> bool:
+    return isinstance(constraint, Affine) and isinstance((constraint.equations or [None])[0], np.ndarray)
 
 
 def _product(design: Design, basis: Array) -> NDArray[Any]:
