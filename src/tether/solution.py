@@ -136,9 +136,10 @@ class Solution:
     x : ndarray
         The best point found, feasible to rounding.
     fun : float
-        F(x).
+        F(x); nan where workers withhold their losses.
     gap : float or None
-        A rigorous bound on F(x) - F*, ||P grad F(x)||^2 / (2 mu); None where mu = 0.
+        A rigorous bound on F(x) - F*, ||P grad F(x)||^2 / (2 mu); None where mu = 0 or F
+        was not measured.
     residual : float
         ||A x - b||.
     multipliers : ndarray or None
@@ -173,11 +174,9 @@ class Solution:
         return self.status is Status.CONVERGED
 
     def __str__(self) -> str:
-        gap = "unknown (mu = 0)" if self.gap is None else f"{self.gap:.3g}"
         lines: list[tuple[str, Any]] = [
             ("status", f"{self.status.name.lower()}: {self.message}"),
-            ("F(x)", f"{self.fun:.12g}"),
-            ("gap at most", gap),
+            *self._quality(),
             ("||Ax - b||", f"{self.residual:.3g}"),
             ("rounds", f"{self.counts.rounds} ({self.counts.projections} vectors projected)"),
             ("work", f"{self.counts.gradients} component gradients in {self.seconds:.3g} s"),
@@ -185,6 +184,12 @@ class Solution:
             ("method", self.method),
         ]
         return "\n".join(f"{name:>12}  {text}" for name, text in lines)
+
+    def _quality(self) -> list[tuple[str, str]]:
+        if np.isnan(self.fun):
+            return [("F(x)", "not measured: the workers keep their losses to themselves")]
+        gap = "unknown (mu = 0)" if self.gap is None else f"{self.gap:.3g}"
+        return [("F(x)", f"{self.fun:.12g}"), ("gap at most", gap)]
 
     def _traffic(self) -> list[tuple[str, str]]:
         if not self.counts.sent:

@@ -1,4 +1,4 @@
-"""Flower's own programs on this machine, for the tests that start them."""
+"""Flower for the tests: nodes in this process, and its own programs on this machine."""
 
 import contextlib
 import os
@@ -10,7 +10,10 @@ import sys
 import time
 from pathlib import Path
 
+import numpy as np
 import pytest
+
+import tether
 
 PROGRAMS = Path(sys.executable).parent
 
@@ -83,6 +86,11 @@ class Field:
             _signal(pid, signal.SIGKILL)
         process.wait(10)
 
+    def terminate(self, name):
+        """Stop a program as its user would, and wait for its end."""
+        _signal(self.running[name].pid, signal.SIGTERM)
+        self.finish(name, 30)
+
     def stop(self):
         """End everything that was started, politely first."""
         for name in list(self.running):
@@ -143,3 +151,81 @@ def field(tmp_path):
     finally:
         place.stop()
         shutil.rmtree(here, ignore_errors=True)
+
+
+class Nodes:
+    """A grid of nodes in this process; ``absent`` nodes never answer."""
+
+    def __init__(self, n=3, load=None, **config):
+        from flwr.app import Context, RecordDict
+
+        from tether.engines.flower import client_app
+
+        self.app, self.n = client_app(load or self.load), n
+        self.contexts = {
+            100 + k: Context(1, 100 + k, {"partition-id": k, **config}, RecordDict(), {}) for k in range(n)
+        }
+        self.absent = set()
+        self.seen = []  # (worker, message, answer)
+        self.waiting = {}
+
+    @staticmethod
+    def data(k):
+        rng = np.random.default_rng([11, k])
+        X = rng.standard_normal(((30, 20, 45)[k], 3))
+        return X, X @ rng.standard_normal(3) + rng.standard_normal(len(X))
+
+    @classmethod
+    def load(cls, context):
+        return tether.GLM(*cls.data(context.node_config["partition-id"]), "squared", l2=0.1)
+
+    def get_node_ids(self):
+        return sorted(set(self.contexts) - {100 + k for k in self.absent})
+
+    def push_messages(self, messages):
+        from flwr.app import Error, Message
+
+        names = []
+        for number, message in enumerate(messages):
+            name = f"{len(self.seen)}-{number}"
+            names.append(name)
+            node = message.metadata.dst_node_id
+            if node - 100 in self.absent:
+                continue
+            message.metadata._message_id = name  # as the link would
+            try:
+                answer = self.app(message, self.contexts[node])
+            except Exception as error:
+                answer = Message(Error(code=1, reason=str(error)), reply_to=message)
+            self.seen.append((node - 100, message, answer))
+            self.waiting[name] = answer
+        return names
+
+    def pull_messages(self, names):
+        return [self.waiting.pop(name) for name in list(names) if name in self.waiting]
+
+    def forget(self, k):
+        self.contexts[100 + k].state.clear()
+
+    def solve(self, method, timeout=1.0, quorum=None, privacy=None, releases=None, **settings):
+        from tether.engines.flower import Flower
+
+        engine = Flower(self, self.n, quorum, timeout, privacy, releases)
+        return tether.solve(engine.introduce(), None, method, engine=engine, **settings)
+
+
+@pytest.fixture
+def nodes(monkeypatch):
+    """Make grids of nodes: this process is the server of run 1, as Flower's launcher would make it."""
+    pytest.importorskip("flwr")
+    from flwr.supercore.task_identity import TaskIdentity
+
+    for name in ("_task_id", "_run_id", "_node_id"):
+        monkeypatch.setattr(TaskIdentity, name, 1)
+    return Nodes
+
+
+@pytest.fixture
+def federation():
+    """The same workers without messages."""
+    return tether.Federation([tether.GLM(*Nodes.data(k), "squared", l2=0.1) for k in range(3)])

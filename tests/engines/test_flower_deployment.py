@@ -1,8 +1,8 @@
 """Flower's link and nodes as programs of this machine: encryption, deaths, restarts, wrong starts."""
 
 import os
+import re
 import signal
-import time
 
 import numpy as np
 import pytest
@@ -12,7 +12,7 @@ pytest.importorskip("flwr")
 import tether
 from tether.cli import main
 
-TIMEOUT = 12.0  # of a round, in seconds
+CALM = 60.0  # timeout of runs in which all answer
 
 CLIENT = '''
 """A node with few numbers of its own."""
@@ -38,22 +38,77 @@ def federation():
     return tether.Federation([names["local"](k) for k in range(2)])
 
 
-def prepare(field):
-    """Write an app whose nodes load small data, and keys; start a link that only lets known nodes in."""
-    app, keys, port = field.folder / "app", field.folder / "keys", field.free_port()
-    assert main(["flower", "init", str(app)]) == 0
-    assert main(["flower", "keys", str(keys), "--nodes", "4"]) == 0
-    (app / "federation" / "client_app.py").write_text(CLIENT)
-    field.configure(port, f'root-certificates = "{keys / "ca.crt"}"')
-    field.start(
-        "link", "flower-superlink", *secured(keys), *at(port), "--disable-runtime-dependency-installation"
-    )
-    field.wait_for(lambda: field.listens(port), 60, "link")
-    for k in range(4):
-        field.start(f"register{k}", "flwr", "supernode", "register", keys / f"node{k}.pub", "here")
-    for k in range(4):
-        assert field.finish(f"register{k}", 60) == 0, field.said(f"register{k}")
-    return port
+class Deployment:
+    """A link that lets in nodes whose keys it knows, and runs on it."""
+
+    def __init__(self, field):
+        self.field, self.port = field, field.free_port()
+        self.app, self.keys = field.folder / "app", field.folder / "keys"
+        self.saved, self.output = field.folder / "run.npz", field.folder / "x.npz"
+        assert main(["flower", "init", str(self.app)]) == 0
+        assert main(["flower", "keys", str(self.keys), "--nodes", "4"]) == 0
+        (self.app / "federation" / "client_app.py").write_text(CLIENT)
+        field.configure(self.port, f'root-certificates = "{self.keys / "ca.crt"}"')
+
+    def start_link(self):
+        """Start the link; what it knew is in its database."""
+        rest = ["--disable-runtime-dependency-installation", "--database", self.field.folder / "link.db"]
+        self.field.start("link", "flower-superlink", *secured(self.keys), *at(self.port), *rest)
+        self.field.wait_for(lambda: self.field.listens(self.port), 60, "link")
+
+    def register(self, *keys):
+        """Have the link learn the keys of nodes, beside other things."""
+        for k in keys:
+            words = ("supernode", "register", self.keys / f"node{k}.pub", "here")
+            self.field.start(f"register{k}", "flwr", *words)
+
+    def are_registered(self, *keys):
+        for k in keys:
+            assert self.field.finish(f"register{k}", 60) == 0, self.field.said(f"register{k}")
+
+    def unregister(self, key):
+        """Have the link forget a node that is gone for good."""
+        (number,) = re.findall(r"SuperNode ID: (\d+)", self.field.said(f"node{key}"))
+        self.field.start(f"unregister{key}", "flwr", "supernode", "unregister", number, "here")
+
+    def start_node(self, number, key):
+        """Start a node with a number; its memory is where the last node of that number left it."""
+        own = ["--root-certificates", self.keys / "ca.crt"]
+        own += ["--auth-supernode-private-key", self.keys / f"node{key}"]
+        place = ["--superlink", f"127.0.0.1:{self.port}", *at(self.field.free_port())]
+        config = f'partition-id={number} memory-dir="{self.field.folder / "memory"}"'
+        self.field.start(f"node{key}", "flower-supernode", *own, *place, "--node-config", config)
+
+    def start_run(self, name, **settings):
+        plan = {"workers": 2, "method": "skip", "tol": 0.0, "timeout": CALM, "max_rounds": 3}
+        plan |= {"checkpoint": str(self.saved), "output": str(self.output)} | settings
+        given = " ".join(f"{key.replace('_', '-')}={value!r}" for key, value in plan.items())
+        self.field.start(name, "flwr", "run", "app", "here", "--stream", "--run-config", given)
+
+    def end(self, name):
+        """Wait for a run that ends well and return what it wrote."""
+        assert self.field.finish(name, 150) == 0 and self.output.exists(), self.field.said(name)[-3000:]
+        assert "without its memory" not in self.field.said(name)
+        with np.load(self.output) as file:
+            return dict(file)
+
+    def wait_for_words(self, words, run):
+        self.field.wait_for(lambda: words in self.field.said(run), 90, run)
+
+    def wait_for_work(self, messages, run):
+        """Wait until both nodes have a number of messages, the last of them to work on.
+
+        Flower's nodes wait for the rest of a message that is only half sent.
+        """
+        said = self.field.said
+        counts = lambda: [said(f"node{k}").count("Received successfully") for k in range(2)]  # noqa: E731
+        self.field.wait_for(lambda: min(counts()) >= messages, 120, run)
+
+    def progress(self):
+        """Return the walks in the checkpoint, and whether F was measured after the last of them."""
+        with np.load(self.saved) as file:
+            walks = int(file["run.counts.rounds"]) - 1  # the first round projects the starting point
+            return walks, bool(file["run.checked"] == file["run.counts.gradients"])
 
 
 def secured(keys):
@@ -66,89 +121,91 @@ def at(port):
     return ["--host", "127.0.0.1", "--port", port]
 
 
-def start_node(field, link, number, key):
-    """Start a node with a number; its memory is where the last node of that number left it."""
-    keys, config = field.folder / "keys", f'partition-id={number} memory-dir="{field.folder / "memory"}"'
-    own = ["--root-certificates", keys / "ca.crt", "--auth-supernode-private-key", keys / f"node{key}"]
-    place = ["--superlink", f"127.0.0.1:{link}", *at(field.free_port())]
-    field.start(f"node{key}", "flower-supernode", *own, *place, "--node-config", config)
+@pytest.mark.slow
+@pytest.mark.timeout(600)
+def test_runs_survive_the_deaths_of_server_app_link_and_nodes(field):
+    place = Deployment(field)
+    place.start_link()
+    place.start_node(1, key=3)
+    place.register(0, 1, 2)
+    place.are_registered(0, 1, 2)
+    place.start_node(0, key=0)
+    a_node_without_a_registered_key_is_not_let_in(field, place)
+    place.start_node(1, key=1)
+    slowest = server_app_and_link_die(field, place)
+    nodes_die(field, place, max(5.0, slowest))
+    other_nodes_take_over(field, place)
 
 
-def start_run(field, name, **settings):
-    words = {"workers": 2, "timeout": TIMEOUT, "tol": 0.0} | settings
-    given = " ".join(f"{key.replace('_', '-')}={value!r}" for key, value in words.items())
-    field.start(name, "flwr", "run", "app", "here", "--stream", "--run-config", given)
+def a_node_without_a_registered_key_is_not_let_in(field, place):
+    """The node ends and says so; a run does not count it."""
+    assert field.finish("node3", 60) != 0
+    assert "Failed to activate SuperNode" in field.said("node3")
+    place.start_run("incomplete", timeout=1.0)
+    field.finish("incomplete", 90)
+    said = field.said("incomplete")
+    assert "of 2 workers came within 3 s; missing: " in said and "register their keys" in said, said
+    assert not place.output.exists()
 
 
-def end(field, name, output):
-    """Wait for a run that ends well."""
-    assert field.finish(name, 150) == 0 and output.exists(), field.said(name)[-3000:]
+def server_app_and_link_die(field, place):
+    """Each is killed while nodes work; the run goes on from its checkpoint as if nothing had happened.
 
-
-def progress(checkpoint):
-    """Return how many walks a checkpoint holds, and whether F was measured after the last of them."""
-    try:
-        with np.load(checkpoint) as file:
-            walks = int(file["run.counts.rounds"]) - 1  # the first round projects the starting point
-            return walks, bool(file["run.checked"] == file["run.counts.gradients"])
-    except FileNotFoundError:
-        return 0, False
-
-
-def kill_server_app(field):
-    """Kill the server app as a power cut would; the link lives on."""
+    Return how long the slowest exchange took.
+    """
+    place.start_run("first")
+    place.wait_for_work(4, "first")  # hello, two gradients, a walk
+    assert place.progress() == (0, True)
     (pid,) = field.descendants(field.running["link"].pid, "bin/flwr-serverapp")
     os.kill(pid, signal.SIGKILL)
+    field.kill("first")
 
+    place.start_run("second")
+    place.wait_for_work(8, "second")  # hello, a gradient, a walk, a gradient
+    assert place.progress() == (1, False)
+    field.kill("link")
+    field.kill("second")
+    assert not place.output.exists()
 
-@pytest.mark.slow
-@pytest.mark.timeout(420)
-def test_runs_survive_the_death_of_server_app_and_nodes(field):
-    link = prepare(field)
-    for k in range(2):
-        start_node(field, link, k, key=k)
-
-    # The server app dies during the run; the run goes on from its checkpoint as if nothing had happened.
-    saved, output = str(field.folder / "first.npz"), field.folder / "x.npz"
-    plan = {"method": "skip", "max_rounds": 3, "checkpoint": saved, "output": str(output)}
-    start_run(field, "killed", **plan)
-    field.wait_for(lambda: progress(saved) == (1, True), 90, "killed")
-    # Flower's nodes wait for the rest of a message that is only half sent, so let them begin to work.
-    time.sleep(2.0)
-    kill_server_app(field)
-    field.kill("killed")
-    assert not output.exists()
-    start_run(field, "resumed", **plan)
-    end(field, "resumed", output)
+    place.start_link()
+    place.start_run("third")
+    there = place.end("third")
     here = tether.solve(federation(), method="skip", tol=0, max_rounds=3)
-    with np.load(output) as there:
-        np.testing.assert_allclose(there["x"], here.x, rtol=0, atol=1e-12)
-        assert there["rounds"][-1] == here.counts.rounds
-    assert "without its memory" not in field.said("resumed")
+    np.testing.assert_allclose(there["x"], here.x, rtol=0, atol=1e-12)
+    assert there["rounds"][-1] == here.counts.rounds
+    assert all(field.running[f"node{k}"].poll() is None for k in range(2))  # the nodes were left alone
+    return float(np.diff(there["seconds"]).max())
 
-    # One node dies during a walk, which goes on; the other during the measurement that follows, which cannot.
-    saved, output = str(field.folder / "second.npz"), field.folder / "y.npz"
-    plan = {"method": "proxskip", "quorum": 1, "checkpoint": saved, "output": str(output)}
-    start_run(field, "dying", max_rounds=30, **plan)
-    field.wait_for(lambda: progress(saved) == (1, True), 90, "dying")
+
+def nodes_die(field, place, timeout):
+    """One is killed: walks go on and its last gradient stands in. The other is stopped: the run ends."""
+    place.output.unlink()
+    place.saved.unlink()
+    place.start_run("dying", method="proxskip", quorum=1, max_rounds=30, timeout=timeout)
+    place.wait_for_words("round 1: F = ", "dying")
     field.kill("node0")
-    field.wait_for(lambda: progress(saved) == (2, False), 60, "dying")
-    field.kill("node1")
+    place.register(3)
+    place.wait_for_words("goes on without workers 0.", "dying")
+    place.unregister(0)  # else the link would list it for up to a minute
+    place.wait_for_words("last known gradients stand in for workers 0.", "dying")
+    field.terminate("node1")
     field.finish("dying", 120)
     said = field.said("dying")
-    assert "goes on without workers 0" in said
-    assert "workers 0, 1 did not send their gradients" in said and "the checkpoint is valid" in said, said
-    assert not output.exists()
+    assert "fewer than the quorum of 1; missing: 0, 1" in said and "the checkpoint is valid" in said, said
+    assert not place.output.exists()
 
-    # Other machines take the dead nodes' numbers and memory; the run goes on.
-    for k in range(2):
-        start_node(field, link, k, key=2 + k)
-    start_run(field, "continued", max_rounds=4, **plan)
-    end(field, "continued", output)
-    assert "without its memory" not in field.said("continued")
-    with np.load(output) as there:
-        assert there["rounds"][-1] == 4
-        assert np.isfinite(there["x"]).all() and there["fun"] < federation().value(np.zeros(5))
+
+def other_nodes_take_over(field, place):
+    """Other machines take the nodes' numbers and what they remember."""
+    walks, _ = place.progress()
+    assert walks >= 1
+    place.are_registered(3)
+    place.start_node(0, key=3)
+    place.start_node(1, key=2)
+    place.start_run("last", method="proxskip", max_rounds=walks + 2)
+    there = place.end("last")
+    assert there["rounds"][-1] == walks + 2
+    assert np.isfinite(there["x"]).all() and there["fun"] < federation().value(np.zeros(5))
 
 
 # --- wrong starts ----------------------------------------------------------------------------------------

@@ -12,7 +12,7 @@ pytest.importorskip("ray")
 import tether
 from tether.cli import main
 
-WORKERS, ROUNDS = 4, 6
+WORKERS, ROUNDS = 2, 4
 
 
 @pytest.mark.slow

@@ -7,9 +7,10 @@ also in a file there, which outlasts the server and the node itself.
 
 import copy
 import json
+import logging
 import os
-import time
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -18,7 +19,7 @@ from flwr.app import Context, Message, RecordDict
 from flwr.clientapp import ClientApp
 
 from tether.checkpoint import flatten, restore
-from tether.conversation import Descend, Gradient
+from tether.conversation import Descend
 from tether.engines import worker
 from tether.engines.flower.messages import pack, unpack
 from tether.engines.flower.orders import Draft, Hello, Notebook, Order
@@ -27,6 +28,7 @@ from tether.engines.worker import Desk, Local, Memory
 from tether.objectives.base import Objective
 from tether.objectives.weighted import Weighted
 
+log = logging.getLogger("tether")
 Load = Callable[[Context], Objective]
 
 
@@ -89,45 +91,49 @@ def partition(context: Context) -> int:
 
 
 def _work(order: Order, objective: Objective, context: Context) -> RecordDict:
-    number = partition(context)
-    before = _memory(order, _read(context, number))
-    if before is None:
+    number, request = partition(context), order.request
+    kept = _memory(order, _read(context, number)) if order.expects else Memory()
+    if kept is None:
         return pack(answer=Answer(number, lost=True, remembers=False))
-    request = order.gradient or order.descend
-    assert request is not None
     if order.weight != 1.0:
         objective = Weighted(objective, order.weight)
-    began = time.perf_counter()
-    with np.errstate(over="ignore", invalid="ignore"):
-        local, memory = worker.work(Desk(objective, order.seed, number), request, before)
-        local = disguise(request, local, order.privacy)
-    upload = worker.report(request, local, time.perf_counter() - began)
-    memory = worker.light(memory)._replace(anchor=None)
-    asked = (order.gradient, order.descend)
-    draft = Draft(order.number, *asked, local.points, local.direction, local.dual, memory)
+    desk = Desk(objective, order.seed, number)
+    done = worker.carry_out(
+        desk, request, _caught_up(order, kept), partial(disguise, request, privacy=order.privacy)
+    )
+    local, memory = done.local, worker.light(done.memory)._replace(anchor=None)
     keeps = request.dual is not None or memory.duals is not None or memory.total is not None
     if keeps:
-        _write(context, number, Notebook(order.run, order.expects, before, draft))
-    vectors = {f"point{k}": _sent(point, order.privacy.single) for k, point in enumerate(upload.points)}
+        asked = (order.gradient, order.descend)
+        draft = Draft(order.number, *asked, local.points, local.direction, local.dual, memory)
+        _write(context, number, Notebook(order.run, order.expects, kept, draft))
+    upload, single = done.upload, order.privacy.single
+    vectors = {f"point{k}": _sent(point, single) for k, point in enumerate(upload.points)}
     if upload.direction is not None:
-        vectors["direction"] = _sent(upload.direction, order.privacy.single)
+        vectors["direction"] = _sent(upload.direction, single)
     numbers = upload._replace(points=(), direction=None)
     return pack(answer=Answer(number, lost=False, remembers=keeps), upload=numbers, **vectors)
 
 
 def _memory(order: Order, notebook: Notebook | None) -> Memory | None:
     """Return the memory that an order expects, with what is owed to it settled; None if it is lost."""
-    if order.expects == 0:
-        return Memory()
     if notebook is None or notebook.run != order.run:
         return None
     draft = notebook.draft
     if draft is not None and draft.number == order.expects:
-        request: Gradient | Descend | None = draft.gradient or draft.descend
-        assert request is not None
         local = Local(draft.points, draft.direction, None, draft.dual)
-        return worker.settle(request, local, order.settled, draft.memory)
+        return worker.settle(draft.request, local, order.settled, draft.memory)
     return notebook.memory if notebook.version == order.expects else None
+
+
+def _caught_up(order: Order, memory: Memory) -> Memory:
+    """Return the memory after walks that went on without this node, in which its dual did not move."""
+    still = np.zeros(order.dim)
+    for dual in order.missed:
+        walk = Descend(still, steps=0, step_size=0.0, batch_size=None, dual=dual)
+        local = Local((still,), dual=worker.dual_of(dual, memory))
+        memory = worker.settle(walk, local, (still,), memory)
+    return memory
 
 
 def _sent(vector: np.ndarray, single: bool) -> np.ndarray:
@@ -140,15 +146,24 @@ def _file(context: Context, number: int) -> Path | None:
 
 
 def _read(context: Context, number: int) -> Notebook | None:
+    """Return what the node remembers; a damaged file is as good as none."""
     path = _file(context, number)
     if path is not None and path.exists():
-        with path.open("rb") as raw, np.load(raw, allow_pickle=False) as file:
-            arrays = dict(file)
-        kept: Notebook = restore("notebook", json.loads(str(arrays["kinds"])), arrays, None, Notebook)
-        return kept
+        try:
+            return _open(path)
+        except Exception as error:  # cut off or overwritten, there is no end to the ways
+            kind = type(error).__name__
+            log.warning("the memory of worker %d in %s is damaged (%s) and not used.", number, path, kind)
     if "numbers" in context.state:
         return unpack(context.state, "notebook", Notebook)
     return None
+
+
+def _open(path: Path) -> Notebook:
+    with path.open("rb") as raw, np.load(raw, allow_pickle=False) as file:
+        arrays = dict(file)
+    kept: Notebook = restore("notebook", json.loads(str(arrays["kinds"])), arrays, None, Notebook)
+    return kept
 
 
 def _write(context: Context, number: int, notebook: Notebook) -> None:

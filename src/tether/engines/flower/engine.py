@@ -2,86 +2,50 @@
 
 Walks go on with a quorum. Gradients may not lose a worker: it is asked again, then its last known gradient
 stands in and the reply says so; without one the run stops. Survivors are never averaged as if they were all.
+Answers that the run cannot do without are awaited for three timeouts, others for one.
 """
 
 import logging
-import time
-from typing import NamedTuple, final
-from uuid import uuid4
+from dataclasses import dataclass, field
+from typing import final
 
 import numpy as np
 from flwr.app import Message, RecordDict
 from flwr.serverapp import Grid
 
-from tether.conversation import Array, Descend, Facts, Gradient, Reply, Request
+from tether.conversation import Descend, Facts, Gradient, Measured, Reply, Request
 from tether.engines.averaging import combine
 from tether.engines.base import Engine, MemoryLost, Problem, WorkerError
 from tether.engines.flower.client import Answer
+from tether.engines.flower.faraway import Faraway
+from tether.engines.flower.ledger import Ledger
 from tether.engines.flower.messages import pack, size, unpack
-from tether.engines.flower.orders import Hello, Order, Privacy
-from tether.engines.flower.post import POLL, send
-from tether.engines.flower.privacy import check_private
+from tether.engines.flower.orders import Order, Privacy
+from tether.engines.flower.post import TRIES, Post
+from tether.engines.flower.precision import widened
+from tether.engines.flower.privacy import Releases, check_private
+from tether.engines.flower.roster import Roster, listed, reason
 from tether.engines.worker import Upload
 from tether.engines.workers import participants
-from tether.objectives.base import Evaluation, Objective, Smoothness
-from tether.objectives.design import COMPILE_FROM
-from tether.objectives.federation import pooled_smoothness
-from tether.objectives.walk import Indices
 
 log = logging.getLogger("tether")
-TRIES = 3  # times that a missing worker is asked for its gradient
 
 
-class Ledger(NamedTuple):
-    """What the server knows of its workers' memory; it is part of a checkpoint."""
+@dataclass
+class Mail:
+    """What an exchange brought, by worker."""
 
-    run: str  # a name that no other run has
-    number: int  # exchanges so far
-    versions: Array  # of each worker: the exchange after which its memory stands, 0 if it keeps none
-    settled: tuple[tuple[Array, ...], ...]  # of each worker: the projected vectors of that exchange
-    known: tuple[Upload | None, ...]  # of each worker: its last gradient
-
-
-@final
-class Faraway(Objective):
-    """The objective of a federation as the server sees it: sizes and constants, no data."""
-
-    def __init__(self, cards: list[Hello]) -> None:
-        self.cards = cards
-        self.n_samples = sum(card.n_samples for card in cards)
-        self.dim = cards[0].dim if cards else 0
+    uploads: dict[int, Upload] = field(default_factory=dict)
+    keeping: set[int] = field(default_factory=set)  # workers that keep something the run depends on
+    failures: dict[int, str] = field(default_factory=dict)  # what workers said instead of an answer
+    sent: int = 0  # bytes
+    received: int = 0
 
     @property
-    def weights(self) -> list[float]:
-        """The workers' shares n n_k / N."""
-        total = sum(card.mass for card in self.cards)
-        return [len(self.cards) * card.mass / total for card in self.cards]
-
-    @property
-    def smoothness(self) -> Smoothness:
-        """The constants of the worst worker."""
-        cards = zip(self.weights, self.cards, strict=True)
-        return pooled_smoothness([card.smoothness.times(w) for w, card in cards])
-
-    @property
-    def large(self) -> bool:
-        """Whether small workers share the kernels of a large sum, as those of a `Federation` do."""
-        return self.n_samples * self.dim >= COMPILE_FROM
-
-    @property
-    def natural_batch(self) -> int:
-        """The largest of the workers'."""
-        return max(card.compiled_batch if self.large else card.natural_batch for card in self.cards)
-
-    def evaluate(self, x: Array) -> Evaluation:
-        """Refuse: the data is elsewhere."""
-        raise WorkerError("the server has no data; ask the workers through the engine.")
-
-    def batch_gradient(
-        self, x: Array, batch: Indices | None, anchor: Array | None = None, slopes: Array | None = None
-    ) -> Array:
-        """Refuse: the data is elsewhere."""
-        raise WorkerError("the server has no data; ask the workers through the engine.")
+    def excuses(self) -> str:
+        """What workers said instead of an answer, to be put into an error."""
+        said = "; ".join(f"worker {k} said: {why}" for k, why in sorted(self.failures.items()))
+        return f" ({said})" if said else ""
 
 
 @final
@@ -97,9 +61,12 @@ class Flower(Engine):
     quorum : int, optional
         Answers with which a round may go on. Open: all.
     timeout : float, default 120
-        Seconds to wait for nodes to connect, and for the answers of a round.
+        Seconds to wait for the answers of a round; three times as long for those it cannot do without, and
+        for nodes to connect.
     privacy : Privacy, optional
         Clipping, noise and precision of uploads.
+    releases : Releases, optional
+        Counts the uploads that carry noise.
     """
 
     save_every = 0.0
@@ -111,10 +78,11 @@ class Flower(Engine):
         quorum: int | None = None,
         timeout: float = 120.0,
         privacy: Privacy | None = None,
+        releases: Releases | None = None,
     ) -> None:
         self.grid, self.workers, self.timeout = grid, workers, timeout
         self.quorum = workers if quorum is None else quorum
-        self.privacy = privacy or Privacy()
+        self.privacy, self.releases = privacy or Privacy(), releases
         self.blind = self.privacy.clip > 0
         if workers < 1:
             raise ValueError(f"workers must be at least 1, got {workers}.")
@@ -124,66 +92,12 @@ class Flower(Engine):
             raise ValueError(f"timeout must be a positive number of seconds, got {timeout!r}.")
         if self.privacy.noise and not self.privacy.clip:
             raise ValueError("noise needs a clipping norm: set clip to the largest change a node may send.")
-        self._nodes: dict[int, int] = {}  # partition -> node
-        self._cards: dict[int, Hello] = {}
+        self._roster = Roster(grid, workers, timeout)
         self._seen: dict[tuple[str, int], Upload] = {}  # by run and worker, the last gradient of audits too
-        self._refused: set[int] = set()  # nodes that cannot take part
-        self._failures: dict[int, str] = {}  # of workers in the last exchange
 
     def introduce(self) -> Faraway:
         """Wait until all workers are there and return what is known of their data."""
-        deadline = time.monotonic() + self.timeout
-        while len(self._nodes) < self.workers:
-            self._look_around()
-            if len(self._nodes) < self.workers and time.monotonic() > deadline:
-                missing = sorted(set(range(self.workers)) - set(self._nodes))
-                raise WorkerError(
-                    f"only {len(self._nodes)} of {self.workers} workers came within {self.timeout:g} s; "
-                    f"missing: {_list(missing)}. Start them with --node-config partition-id=K."
-                )
-            time.sleep(POLL)
-        cards = [self._cards[k] for k in range(self.workers)]
-        for card in cards:
-            if card.dim != cards[0].dim:
-                raise ValueError(
-                    f"workers must have one dimension: worker 0 has {cards[0].dim}, worker {card.partition} "
-                    f"has {card.dim}; give all nodes the same columns."
-                )
-        return Faraway(cards)
-
-    def _look_around(self) -> None:
-        """Ask nodes that are new, or that came back, for their numbers."""
-        present = set(self.grid.get_node_ids())
-        self._nodes = {k: node for k, node in self._nodes.items() if node in present}
-        self._refused &= present
-        if len(self._nodes) == self.workers:
-            return  # a newcomer may take the place of a dead node once the link has noticed its death
-        strangers = present - set(self._nodes.values()) - self._refused
-        answers = send(self.grid, {node: pack() for node in strangers}, "query.hello", self.timeout)
-        for node, answer in answers.items():
-            if answer.has_error():
-                log.warning("node %s cannot take part: %s", node, _reason(answer))
-                self._refused.add(node)
-                continue
-            self._welcome(node, unpack(answer.content, "hello", Hello))
-
-    def _welcome(self, node: int, card: Hello) -> None:
-        """Give a node its place, unless it is another's or the node changed its data."""
-        k, complaint = card.partition, ""
-        if not 0 <= k < self.workers or self._nodes.get(k, node) != node:
-            complaint = (
-                f"partition-id {k} is taken or not among the {self.workers} workers; "
-                "number the nodes 0, 1, 2, ..., each once"
-            )
-        elif self._cards.get(k, card)[:4] != card[:4]:
-            complaint = f"worker {k} came back with other data; give it back what it had"
-        if not complaint:
-            self._nodes[k], self._cards[k] = node, card
-        elif len(self._cards) < self.workers:
-            raise WorkerError(f"{complaint}.")
-        else:
-            log.warning("node %s cannot take part: %s.", node, complaint)
-            self._refused.add(node)
+        return self._roster.gather()
 
     def facts(self, problem: Problem) -> Facts:
         """Return the constants of the whole federation."""
@@ -192,8 +106,7 @@ class Flower(Engine):
 
     def blank(self, problem: Problem) -> Ledger:
         """Return the ledger of workers that have not worked yet."""
-        n = self.workers
-        return Ledger(uuid4().hex, 0, np.zeros(n), ((),) * n, (None,) * n)
+        return Ledger.blank(self.workers)
 
     def collect(self, memory: Ledger) -> Ledger:
         """Return the ledger: the workers keep their memory themselves."""
@@ -205,73 +118,65 @@ class Flower(Engine):
             check_private(request)
         ledger = memory._replace(number=memory.number + 1)
         wanted = participants(request, self.workers, problem.seed)
-        uploads, keeps, sent, received = self._gather(problem, request, ledger, wanted)
-        fresh = sorted(uploads)
+        mail = self._gather(problem, request, ledger, wanted)
+        missing = [k for k in wanted if k not in mail.uploads]
+        uploads = dict(mail.uploads)
         if isinstance(request, Gradient):
             self._remember(ledger, uploads)
-            uploads |= self._stand_ins(request, ledger, [k for k in wanted if k not in uploads])
-        elif len(fresh) < min(self.quorum, len(wanted)):
-            missing = _list([k for k in wanted if k not in uploads])
-            raise WorkerError(
-                f"only {len(fresh)} of {len(wanted)} workers answered within {self.timeout:g} s, fewer than "
-                f"the quorum of {self.quorum}; missing: {missing}{self._why()}. Start them again and run "
-                "once more: the checkpoint is valid."
-            )
-        elif len(fresh) < len(wanted):
-            log.warning(
-                "exchange %d goes on without workers %s.", ledger.number, _list(set(wanted) - set(fresh))
-            )
+            uploads |= self._stand_ins(request, ledger, missing, mail)
+        elif missing:
+            self._go_on_without(missing, wanted, ledger, mail)
         names = sorted(uploads)
-        reply, projected = combine(
-            problem.constraint, request, [uploads[k] for k in names], names, self.workers
-        )
-        work = reply.work._replace(sent=received, received=sent)
-        complete = fresh == names
-        reply = reply._replace(work=work)
-        if not isinstance(request, Descend):
-            reply = reply._replace(complete=complete)  # type: ignore[call-arg]
-        log.info(
-            "exchange %d: %d workers, %d bytes up, %d bytes down", ledger.number, len(fresh), received, sent
-        )
-        return reply, _settle(ledger, request, uploads, fresh, keeps, projected)
+        chosen = [uploads[k] for k in names]
+        reply, projected = combine(problem.constraint, request, chosen, names, self.workers)
+        reply = reply._replace(work=reply.work._replace(sent=mail.received, received=mail.sent))
+        if isinstance(reply, Measured):
+            reply = reply._replace(complete=not missing)
+            if self.privacy.single:
+                reply = widened(reply, chosen)
+        present, up, down = len(mail.uploads), mail.received, mail.sent
+        log.info("exchange %d: %d workers, %d bytes up, %d bytes down", ledger.number, present, up, down)
+        return reply, ledger.after(request, mail.uploads, mail.keeping, projected)
 
-    def _gather(
-        self, problem: Problem, request: Request, ledger: Ledger, wanted: list[int]
-    ) -> tuple[dict[int, Upload], dict[int, bool], int, int]:
-        """Ask workers, those whose gradient is missing more than once; return what they sent."""
-        uploads: dict[int, Upload] = {}
-        keeps: dict[int, bool] = {}
-        self._failures.clear()
-        sent = received = 0
-        for _ in range(TRIES if isinstance(request, Gradient) else 1):
-            open_ones = [k for k in wanted if k not in uploads]
-            if not open_ones:
+    def _gather(self, problem: Problem, request: Request, ledger: Ledger, wanted: list[int]) -> Mail:
+        """Ask workers and wait: once for answers that can be done without, three times for others.
+
+        Gradients are asked for again, walks are not: each may reveal something.
+        """
+        mail, post = Mail(), Post(self.grid, "train.work", self.timeout)
+        names: dict[int, int] = {}  # node -> worker, of all that were asked
+        walking = isinstance(request, Descend)
+        for turn in range(TRIES):
+            missing = [k for k in wanted if k not in mail.uploads]
+            if not missing or (walking and turn and self._suffices(mail, wanted)):
                 break
-            self._look_around()
-            letters = {
-                self._nodes[k]: self._order(problem, request, ledger, k)
-                for k in open_ones
-                if k in self._nodes
-            }
-            sent += sum(map(size, letters.values()))
-            names = {node: k for k, node in self._nodes.items()}
-            for node, answer in send(self.grid, letters, "train.work", self.timeout).items():
-                if answer.has_error():
-                    self._failures[names[node]] = _reason(answer)
-                    log.warning("worker %d failed: %s", names[node], _reason(answer))
-                    continue
-                received += size(answer.content)
-                said = unpack(answer.content, "answer", Answer)
-                if said.lost:
-                    raise MemoryLost(f"worker {said.partition} came back without its memory")
-                uploads[names[node]] = _upload(answer.content)
-                keeps[names[node]] = said.remembers
-        return uploads, keeps, sent, received
+            self._roster.look_around()
+            present = {self._roster.nodes[k]: k for k in missing if k in self._roster.nodes}
+            asked = {node: k for node, k in present.items() if not (walking and node in names)}
+            names |= asked
+            if self.releases is not None:
+                self.releases.count(asked.values())
+            letters = {node: self._order(problem, request, ledger, k) for node, k in asked.items()}
+            mail.sent += sum(map(size, letters.values()))
+            post.send(letters)
+            for node, answer in post.wait(present).items():
+                _read(answer, names[node], mail)
+        return mail
 
-    def _why(self) -> str:
-        """Return what workers said instead of an answer."""
-        said = "; ".join(f"worker {k} said: {reason}" for k, reason in sorted(self._failures.items()))
-        return f" ({said})" if said else ""
+    def _suffices(self, mail: Mail, wanted: list[int]) -> bool:
+        """Say whether a walk can go on with those that answered."""
+        return len(mail.uploads) >= min(self.quorum, len(wanted))
+
+    def _go_on_without(self, missing: list[int], wanted: list[int], ledger: Ledger, mail: Mail) -> None:
+        """Say who is missing in a walk; refuse if too many are."""
+        if self._suffices(mail, wanted):
+            log.warning("exchange %d goes on without workers %s.", ledger.number, listed(missing))
+            return
+        raise WorkerError(
+            f"only {len(mail.uploads)} of {len(wanted)} workers answered within {TRIES * self.timeout:g} s, "
+            f"fewer than the quorum of {self.quorum}; missing: {listed(missing)}{mail.excuses}. Start them "
+            "again and run once more: the checkpoint is valid."
+        )
 
     def _order(self, problem: Problem, request: Request, ledger: Ledger, worker: int) -> RecordDict:
         far = problem.objective
@@ -281,6 +186,7 @@ class Flower(Engine):
             ledger.number,
             int(ledger.versions[worker]),
             ledger.settled[worker],
+            ledger.missed[worker],
             request if isinstance(request, Gradient) else None,
             request if isinstance(request, Descend) else None,
             far.weights[worker],
@@ -298,7 +204,9 @@ class Flower(Engine):
                 upload = upload._replace(direction=before.direction)
             self._seen[ledger.run, k] = upload
 
-    def _stand_ins(self, request: Gradient, ledger: Ledger, missing: list[int]) -> dict[int, Upload]:
+    def _stand_ins(
+        self, request: Gradient, ledger: Ledger, missing: list[int], mail: Mail
+    ) -> dict[int, Upload]:
         """Return the last known gradients of workers that do not answer."""
         if not missing:
             return {}
@@ -308,30 +216,27 @@ class Flower(Engine):
         seeds = request.dual is not None and request.dual.seed
         if len(known) < len(missing) or not usable or seeds or self.workers - len(missing) < self.quorum:
             raise WorkerError(
-                f"workers {_list(missing)} did not send their gradients in {TRIES} tries of {self.timeout:g} "
-                f"s{self._why()}, and a gradient cannot do without them. Start them again and run once more: "
-                "the checkpoint is valid."
+                f"workers {listed(missing)} did not send their gradients in {TRIES} tries of "
+                f"{self.timeout:g} s{mail.excuses}, and a gradient cannot do without them. Start them again "
+                "and run once more: the checkpoint is valid."
             )
-        log.warning("last known gradients stand in for workers %s.", _list(missing))
+        log.warning("last known gradients stand in for workers %s.", listed(missing))
         return known
 
 
-def _settle(
-    ledger: Ledger,
-    request: Request,
-    uploads: dict[int, Upload],
-    fresh: list[int],
-    keeps: dict[int, bool],
-    projected: tuple[Array, ...],
-) -> Ledger:
-    """Write down whose memory moved on, and to what."""
-    versions, settled, known = ledger.versions.copy(), list(ledger.settled), list(ledger.known)
-    for k in fresh:
-        if keeps[k]:
-            versions[k], settled[k] = ledger.number, projected
-        if isinstance(request, Gradient):
-            known[k] = uploads[k]
-    return ledger._replace(versions=versions, settled=tuple(settled), known=tuple(known))
+def _read(answer: Message, worker: int, mail: Mail) -> None:
+    """Put an answer where it belongs."""
+    if answer.has_error():
+        mail.failures[worker] = reason(answer)
+        log.warning("worker %d failed: %s", worker, reason(answer))
+        return
+    mail.received += size(answer.content)
+    said = unpack(answer.content, "answer", Answer)
+    if said.lost:
+        raise MemoryLost(f"worker {said.partition} came back without its memory")
+    mail.uploads[worker] = _upload(answer.content)
+    if said.remembers:
+        mail.keeping.add(worker)
 
 
 def _upload(content: RecordDict) -> Upload:
@@ -340,11 +245,3 @@ def _upload(content: RecordDict) -> Upload:
     vectors = {name: array.numpy().astype(np.float64) for name, array in content["vectors"].items()}
     points = tuple(vectors[name] for name in sorted(names))
     return numbers._replace(points=points, direction=vectors.get("direction"))
-
-
-def _reason(answer: Message) -> str:
-    return " ".join(str(answer.error.reason).split())[:300]
-
-
-def _list(workers: object) -> str:
-    return ", ".join(map(str, sorted(workers)))  # type: ignore[call-overload]

@@ -2,7 +2,7 @@
 
 from typing import NamedTuple
 
-from tether.conversation import Array, Descend, Gradient
+from tether.conversation import Array, Descend, Dual, Gradient, Request
 from tether.engines.worker import Memory
 from tether.objectives.base import Smoothness
 
@@ -33,15 +33,25 @@ class Order(NamedTuple):
     run: str  # a name that no other run has
     number: int  # of this exchange
     expects: int  # the exchange after which the node's memory must stand; 0: it starts empty
-    settled: tuple[
-        Array, ...
-    ]  # projected vectors of that exchange, by which its memory is brought up to date
+    settled: tuple[Array, ...]  # projected vectors of that exchange, which bring its memory up to date
+    missed: tuple[Dual, ...]  # of walks that went on without the node since then
     gradient: Gradient | None  # the request: one of the two
     descend: Descend | None
     weight: float  # n n_k / N
     compiled: bool  # walk with the kernels of a large sum, however small this part
     seed: int
     privacy: Privacy
+
+    @property
+    def request(self) -> Request:
+        """What is asked."""
+        return _one(self.gradient, self.descend)
+
+    @property
+    def dim(self) -> int:
+        """The length of the model."""
+        request = self.request
+        return len(request.point if isinstance(request, Gradient) else request.start)
 
 
 class Draft(NamedTuple):
@@ -55,6 +65,11 @@ class Draft(NamedTuple):
     dual: Array | None
     memory: Memory  # as the work left it
 
+    @property
+    def request(self) -> Request:
+        """What was asked."""
+        return _one(self.gradient, self.descend)
+
 
 class Notebook(NamedTuple):
     """What a node keeps between messages: memory after one exchange, and work of a later one."""
@@ -63,3 +78,9 @@ class Notebook(NamedTuple):
     version: int  # the exchange after which ``memory`` stands
     memory: Memory
     draft: Draft | None
+
+
+def _one(gradient: Gradient | None, descend: Descend | None) -> Request:
+    request = gradient if descend is None else descend
+    assert request is not None
+    return request

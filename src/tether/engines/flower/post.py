@@ -1,27 +1,49 @@
 """Sending messages and waiting for answers, with a deadline."""
 
 import time
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 
 from flwr.app import Message, RecordDict
 from flwr.serverapp import Grid
 
 POLL = 0.05  # seconds between two looks into the letter box
+TRIES = 3  # timeouts for which answers are awaited that a run cannot do without
 
 
-def send(grid: Grid, letters: Mapping[int, RecordDict], kind: str, timeout: float) -> dict[int, Message]:
-    """Send each node its letter and return the answers that come in time, errors included, by node."""
-    if not letters:
-        return {}
-    messages = [Message(content, node, kind, ttl=timeout + 60.0) for node, content in letters.items()]
-    waiting = dict(zip(grid.push_messages(messages), letters, strict=True))
-    waiting.pop(None, None)  # a message that was refused
-    answers: dict[int, Message] = {}
-    deadline = time.monotonic() + timeout
-    while waiting and time.monotonic() < deadline:
-        for answer in grid.pull_messages(list(waiting)):
-            node = waiting.pop(answer.metadata.reply_to_message_id, None)
-            if node is not None:
-                answers[node] = answer
-        time.sleep(POLL)
-    return answers
+class Post:
+    """Letters of one kind; an answer to any of them counts, however late it comes.
+
+    A node that is asked again may be about to answer the first time. That answer is as good as the second.
+    """
+
+    def __init__(self, grid: Grid, kind: str, timeout: float) -> None:
+        self._grid, self._kind, self._timeout = grid, kind, timeout
+        self._open: dict[str, int] = {}  # letters without an answer: their nodes
+
+    def send(self, letters: Mapping[int, RecordDict]) -> None:
+        """Send each node its letter."""
+        if letters:
+            lifetime = TRIES * self._timeout + 60.0
+            messages = [Message(text, node, self._kind, ttl=lifetime) for node, text in letters.items()]
+            names = zip(self._grid.push_messages(messages), letters, strict=True)
+            self._open |= {name: node for name, node in names if name is not None}  # None: it was refused
+
+    def wait(self, nodes: Collection[int]) -> dict[int, Message]:
+        """Return the answers of nodes that come in time, errors included."""
+        answers: dict[int, Message] = {}
+        deadline = time.monotonic() + self._timeout
+        while set(nodes) & set(self._open.values()):
+            for answer in self._grid.pull_messages(list(self._open)):
+                self._receive(answer, answers)
+            if time.monotonic() > deadline:
+                break
+            if set(nodes) - set(answers):
+                time.sleep(POLL)
+        return answers
+
+    def _receive(self, answer: Message, answers: dict[int, Message]) -> None:
+        """Keep an answer; nothing more is expected from that node."""
+        node = self._open.get(str(answer.metadata.reply_to_message_id))
+        if node is not None:
+            answers[node] = answer
+            self._open = {name: other for name, other in self._open.items() if other != node}

@@ -11,7 +11,7 @@ from flwr.serverapp import Grid, ServerApp
 from tether.constraints import Constraint
 from tether.engines.flower.engine import Flower
 from tether.engines.flower.orders import Privacy
-from tether.engines.flower.privacy import epsilon
+from tether.engines.flower.privacy import Releases
 from tether.methods import Method
 from tether.solution import Solution
 from tether.solve import solve
@@ -37,18 +37,21 @@ def server_app(method: str | Method[Any] | None = None, constraint: Constraint |
     @app.main()
     def main(grid: Grid, context: Context) -> None:
         _listen()
-        config = context.run_config
+        config, workers = context.run_config, int(context.run_config["workers"])
+        checkpoint = str(config["checkpoint"]) if config.get("checkpoint") else None
         privacy = Privacy(
             float(config.get("clip", 0.0)),
             float(config.get("noise", 0.0)),
             bool(config.get("float32", False)),
         )
+        releases = Releases(workers, privacy.noise, checkpoint) if privacy.noise else None
         engine = Flower(
             grid,
-            int(config["workers"]),
+            workers,
             int(config.get("quorum", 0)) or None,
             float(config.get("timeout", 120.0)),
             privacy,
+            releases,
         )
         solution = solve(
             engine.introduce(),
@@ -57,15 +60,13 @@ def server_app(method: str | Method[Any] | None = None, constraint: Constraint |
             tol=float(config.get("tol", 1e-6)),
             seed=int(config.get("seed", 0)),
             max_rounds=int(config.get("max-rounds", 1000)),
-            checkpoint=str(config["checkpoint"]) if config.get("checkpoint") else None,
+            checkpoint=checkpoint,
             engine=engine,
             callback=_say,
         )
         log.info("%s", solution)
-        if privacy.noise:
-            delta = float(config.get("delta", 1e-5))
-            spent = epsilon(privacy.noise, solution.counts.rounds, delta)
-            log.info("privacy: epsilon = %.3g at delta = %g for each node's data", spent, delta)
+        if releases is not None:
+            _say_epsilon(releases, float(config.get("delta", 1e-5)))
         if config.get("output"):
             _write(Path(str(config["output"])), solution)
 
@@ -81,15 +82,24 @@ def _listen() -> None:
 
 def _say(intermediate: Any) -> None:
     """Print a line a round."""
-    counts = intermediate.counts
+    counts, seen = intermediate.counts, np.isfinite(intermediate.fun)
     log.info(
-        "round %d: F = %.9g, gap <= %.2g, %.3g MB up, %.3g MB down, %.1f s",
+        "round %d: %s, %.3g MB up, %.3g MB down, %.1f s",
         intermediate.nit,
-        intermediate.fun,
-        intermediate.gap,
+        f"F = {intermediate.fun:.9g}, gap <= {intermediate.gap:.2g}" if seen else "F is not measured",
         counts.sent / 1e6,
         counts.received / 1e6,
         intermediate.seconds,
+    )
+
+
+def _say_epsilon(releases: Releases, delta: float) -> None:
+    """Print what the nodes have given away."""
+    log.info(
+        "privacy: epsilon = %.3g at delta = %g for each node's data, which was asked for up to %d uploads",
+        releases.epsilon(delta),
+        delta,
+        max(releases.counts),
     )
 
 

@@ -1,0 +1,171 @@
+"""Private memory of Flower nodes: kept, lost, damaged, never sent."""
+
+import numpy as np
+import pytest
+
+pytest.importorskip("flwr")
+
+import tether
+from tether.conversation import Descend
+from tether.engines.flower import Flower
+from tether.engines.flower.client import _caught_up, _memory, _read
+from tether.engines.flower.messages import unpack
+from tether.engines.flower.orders import Order
+from tether.methods import Anderson, ProxSkip, ProxSkipSVRG, Scaffold
+
+
+@pytest.mark.parametrize(
+    "method", [ProxSkip(interval=5), Anderson(ProxSkipSVRG()), Anderson(ProxSkipSVRG(renew=True))]
+)
+def test_walks_go_on_with_a_quorum_and_the_duals_still_sum_to_zero(nodes, caplog, method):
+    wire = nodes()
+    engine = Flower(wire, wire.n, quorum=2, timeout=0.2)
+    problem = tether.engines.Problem(engine.introduce(), tether.Unconstrained())
+    method = method.prepare(engine.facts(problem))
+    state, ledger = method.start(np.zeros(3)), engine.blank(problem)
+    walks = 0
+    while walks < 8:  # the last one goes on without worker 1
+        request = method.ask(state)
+        walks += isinstance(request, Descend)
+        wire.absent = {walks % 7} if walks % 3 and isinstance(request, Descend) else set()
+        reply, ledger = engine.exchange(problem, request, ledger)
+        state = method.tell(state, reply)
+    wire.absent = set()
+    for _ in range(2):  # an order brings the nodes' memory up to date, as often as it is given
+        engine.exchange(problem, method.ask(state), ledger)
+        duals = [_duals(wire, k) for k in range(3)]
+    assert caplog.text.count("goes on without workers") >= 3
+    np.testing.assert_allclose(np.sum(duals, axis=0), 0, atol=1e-12)
+    assert np.abs(duals).max() > 0.01
+
+
+def _duals(wire, k):
+    """Return the duals with which a node worked on its last order."""
+    order = next(
+        unpack(message.content, "order", Order)
+        for node, message, _ in reversed(wire.seen)
+        if node == k and "order.run" in message.content["numbers"]
+    )
+    return _caught_up(order, _memory(order, _read(wire.contexts[100 + k], k))).duals
+
+
+@pytest.mark.parametrize("first", [0, 1, 3])
+def test_a_method_that_mixes_past_duals_does_without_walks_of_a_worker(nodes, federation, first, caplog):
+    class Busy(nodes):
+        """Worker 2 has no time for some walks."""
+
+        walks = 0
+
+        def push_messages(self, messages):
+            walk = "order.descend.start" in messages[0].content["vectors"]
+            self.absent = {2} if walk and first <= self.walks < first + 3 else set()
+            self.walks += walk
+            return super().push_messages(messages)
+
+        def get_node_ids(self):
+            return sorted(self.contexts)
+
+    best = tether.solve(federation, method="lbfgs", tol=1e-12).fun
+    sol = Busy().solve("skip", timeout=0.1, quorum=2, tol=1e-9, max_rounds=300)
+    assert caplog.text.count("goes on without workers 2") == 3 and "memory" not in caplog.text
+    assert sol.success and sol.fun - best < 1e-8
+
+
+@pytest.mark.parametrize("method", ["skip", "proxskip", Scaffold(full_gradients=True)], ids=str)
+def test_a_worker_that_lost_its_memory_makes_the_method_start_anew(nodes, federation, method, caplog):
+    wire = nodes()
+    best = tether.solve(federation, method="lbfgs", tol=1e-12).fun
+
+    def forget(state):
+        if state.nit == 5:
+            wire.forget(1)
+
+    sol = wire.solve(method, tol=1e-9, max_rounds=3000, callback=forget)
+    assert "came back without its memory" in caplog.text
+    assert sol.success and sol.fun - best < 1e-8
+
+
+def test_methods_without_private_memory_do_not_notice(nodes, caplog):
+    wire = nodes()
+    wire.solve("lbfgs", tol=1e-8, callback=lambda state: wire.forget(1))
+    assert "memory" not in caplog.text
+
+
+def test_a_memory_folder_outlasts_node_and_server(nodes, tmp_path, caplog):
+    wire, path = nodes(**{"memory-dir": str(tmp_path / "node")}), tmp_path / "run.npz"
+    whole = nodes().solve("skip", tol=0, max_rounds=12)
+    wire.solve("skip", tol=0, max_rounds=6, checkpoint=path)
+    for k in range(wire.n):
+        wire.forget(k)
+    resumed = wire.solve("skip", tol=0, max_rounds=12, checkpoint=path)
+    np.testing.assert_array_equal(resumed.x, whole.x)
+    assert "memory" not in caplog.text
+
+
+def cut(path):
+    path.write_bytes(path.read_bytes()[:-100])
+
+
+def flip(path):
+    content = bytearray(path.read_bytes())
+    content[len(content) // 2] ^= 0xFF
+    path.write_bytes(content)
+
+
+def replace(path):
+    with path.open("wb") as file:
+        np.savez(file, mine=np.zeros(3))
+
+
+DAMAGES = [cut, flip, replace, lambda path: path.write_bytes(b""), lambda path: path.write_bytes(b"words")]
+
+
+@pytest.mark.parametrize("damage", DAMAGES)
+def test_a_damaged_memory_file_counts_as_lost(nodes, federation, tmp_path, caplog, damage):
+    wire = nodes(**{"memory-dir": str(tmp_path)})
+    best = tether.solve(federation, method="lbfgs", tol=1e-12).fun
+
+    def spoil(state):
+        if state.nit == 5:
+            wire.forget(1)
+            damage(tmp_path / "tether-memory-1.npz")
+
+    sol = wire.solve("skip", tol=1e-9, max_rounds=300, callback=spoil)
+    assert caplog.text.count("tether-memory-1.npz is damaged") == 1
+    assert caplog.text.count("worker 1 came back without its memory") == 1
+    assert sol.success and sol.fun - best < 1e-8
+
+
+def test_a_node_that_lives_on_does_not_miss_a_damaged_memory_file(nodes, tmp_path, caplog):
+    wire = nodes(**{"memory-dir": str(tmp_path)})
+    whole = nodes().solve("skip", tol=0, max_rounds=8)
+    spoil = lambda state: [cut(path) for path in tmp_path.iterdir()]  # noqa: E731
+    spoiled = wire.solve("skip", tol=0, max_rounds=8, callback=spoil)
+    np.testing.assert_array_equal(spoiled.x, whole.x)
+    assert "is damaged" in caplog.text and "without its memory" not in caplog.text
+
+
+def test_a_run_does_not_take_another_runs_memory(nodes, tmp_path, caplog):
+    wire = nodes(**{"memory-dir": str(tmp_path)})
+    first = wire.solve("skip", tol=0, max_rounds=6)
+    again = wire.solve("skip", tol=0, max_rounds=6)
+    np.testing.assert_array_equal(first.x, again.x)
+
+
+def test_the_last_measurement_does_without_a_lost_memory(nodes, federation):
+    wire = nodes()
+
+    def forget(state):
+        if state.nit == 6:
+            wire.forget(1)
+            raise StopIteration
+
+    sol = wire.solve("proxskip", tol=0, max_rounds=50, callback=forget)
+    np.testing.assert_allclose(sol.fun, federation.value(sol.x))
+
+
+def test_private_memory_never_travels(nodes):
+    wire = nodes()
+    wire.solve(ProxSkipSVRG(), tol=0, max_rounds=6)
+    for _, _, answer in wire.seen:
+        assert set(answer.content["vectors"]) <= {"point0", "point1", "direction", "hello"}
