@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from tether.conversation import Arrived, Measured, Work
+from tether.objectives.base import Smoothness
 from tether.solution import Counts, Status
 from tether.stopping import Incumbent, Stopping, better, falls_for_ever, has_diverged, lowest_value
 
@@ -107,15 +108,21 @@ def far(value, norm=1e7):
     return measured(value)._replace(point=np.array([norm, 0.0]))
 
 
+def flat(curvature):
+    return Smoothness(curvature, curvature, 0.0)
+
+
 def test_the_lowest_value_is_that_of_a_parabola_as_flat_as_rounding_shows():
     reply = measured(5.0, certificate=4.0, scale=0.0)
-    assert lowest_value(reply, 2.0) == pytest.approx(5.0 - 4.0 / (2 * 1e-13 * 2.0))
-    assert lowest_value(reply, 0.0) == lowest_value(reply, 1.0), "a linear F has no curvature at all"
+    assert lowest_value(reply, flat(2.0)) == pytest.approx(5.0 - 4.0 / (2 * 1e-13 * 2.0))
+    assert lowest_value(reply, flat(0.0)) == lowest_value(reply, flat(1.0)), (
+        "a linear F has no curvature at all"
+    )
 
 
 @pytest.mark.parametrize("bad", [measured(NAN), measured(INF), measured(1.0, NAN), measured(1.0, INF)])
 def test_a_point_that_is_not_finite_bounds_nothing(bad):
-    assert lowest_value(bad, 1.0) == -INF
+    assert lowest_value(bad, flat(1.0)) == -INF
 
 
 @pytest.mark.parametrize(

@@ -40,7 +40,7 @@ def save(path: Path, identity: Identity, run: Any, rows: list[Row]) -> None:
     header = {"format": FORMAT, "identity": identity._asdict(), "leaves": leaves}
     arrays["header"] = np.array(json.dumps(header))
     table = [row[:-1] for row in rows]
-    arrays["history"] = np.array(table, dtype=np.float64).reshape(len(rows), -1)
+    arrays["history"] = np.array(table, dtype=np.float64).reshape(len(rows), len(Row._fields) - 1)
     reports = History(rows).workers
     if reports:
         arrays["workers"] = np.stack(list(reports.values()), axis=-1)

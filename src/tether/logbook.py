@@ -17,7 +17,7 @@ from tether.methods import Method
 from tether.progress import Reporter
 from tether.session import Run, Session
 from tether.solution import Counts, History, Row, Solution, Status
-from tether.stopping import Incumbent, Stopping, falls_for_ever, has_diverged, is_far, lowest_value
+from tether.stopping import Incumbent, Stopping, falls_for_ever, has_diverged, is_far
 
 log = logging.getLogger("tether")
 Callback = Callable[[OptimizeResult], Any]
@@ -40,17 +40,17 @@ class Logbook:
     reporter: Reporter
     callback: Callback | None
     rows: list[Row] = field(default_factory=list)
-    lowest: float = -np.inf  # F, by all that was measured, if it has a minimum
+    finish: Callable[[Solution], Solution] = lambda solution: solution  # before it is reported
 
     def write(self, run: Run, path: Path | None) -> Solution:
         """Take turns until something stops the run."""
-        keeper = None if path is None else Keeper(path, self.session)
-        if keeper is not None:
-            run, self.rows = self._resume(keeper, run)
         self.reporter.begin(_name(self.session.method))
         message = "the run ended with an error"
         try:
-            solution = self._converse(run, keeper)
+            keeper = None if path is None else Keeper(path, self.session)
+            if keeper is not None:
+                run, self.rows = self._resume(keeper, run)
+            solution = self.finish(self._converse(run, keeper))
             message = solution.message
         finally:
             self.reporter.end(message)
@@ -128,8 +128,7 @@ class Logbook:
         """Say whether F has no minimum."""
         if self.stopping.convexity > 0 or run.first is None:
             return False
-        self.lowest = max(self.lowest, lowest_value(reply, self.session.facts.smoothness.full))
-        return falls_for_ever(reply, run.first, self.lowest)
+        return falls_for_ever(reply, run.first, run.lowest)
 
     def _suspicion(self, run: Run) -> str:
         """Say what a method that came to its end far out may have met."""

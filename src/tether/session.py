@@ -12,7 +12,7 @@ from tether.conversation import Array, Facts, Gradient, Measured, Reply, Request
 from tether.engines.base import Engine, MemoryLost, Problem
 from tether.methods import Method
 from tether.solution import Counts
-from tether.stopping import Incumbent, better
+from tether.stopping import Incumbent, better, lowest_value
 from tether.threads import one_blas_thread
 
 log = logging.getLogger("tether")
@@ -29,6 +29,7 @@ class Run(NamedTuple):
     checked: int = 0  # component gradients spent when F was last measured
     checked_point: Array | None = None
     best: Incumbent | None = None
+    lowest: float = -np.inf  # F, by all that was measured, if it has a minimum
 
 
 @dataclass(frozen=True)
@@ -140,6 +141,7 @@ class Session:
             checked=run.counts.gradients,
             checked_point=reply.point,
             best=better(Incumbent.at(reply), run.best) if finite else run.best,
+            lowest=max(run.lowest, lowest_value(reply, self.facts.smoothness)) if finite else run.lowest,
         )
 
 

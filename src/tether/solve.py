@@ -9,7 +9,8 @@ checkpoints.
 """
 
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from functools import partial
 from os import PathLike
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -179,25 +180,31 @@ def _moments(session: Session, run: Run) -> Iterator[Moment]:
 
 
 def _solve(
-    problem: Problem, method: str | Method[Any], engine: Engine, start: Array | None, terms: Terms
+    problem: Problem,
+    method: str | Method[Any],
+    engine: Engine,
+    start: Array | None,
+    terms: Terms,
+    finish: Callable[[Solution], Solution] = lambda solution: solution,
 ) -> Solution:
     """Run the conversation to its end."""
     session, run = _begin(problem, method, engine, start, terms.began)
     mu, size = session.facts.smoothness.convexity, session.facts.n_samples
     stopping = Stopping(terms.tol, mu, size, terms.max_passes, terms.max_rounds, terms.max_seconds)
     reporter = Live() if terms.verbose and engine.leads else Silent()
-    return Logbook(session, stopping, reporter, terms.callback).write(run, terms.path)
+    logbook = Logbook(session, stopping, reporter, terms.callback, finish=finish)
+    return logbook.write(run, terms.path)
 
 
 def _solve_reduced(reduced: Reduced, engine: Engine, start: Array | None, terms: Terms) -> Solution:
     """Run in the few variables that the equations leave, and answer in the user's."""
     inside = None if start is None else reduced.lower(start)
     below = terms._replace(tol=STRICTER * terms.tol, callback=reduced.watch(terms.callback))
+    finish = partial(reduced.answer, tol=terms.tol)
     try:
-        solution = _solve(reduced.problem, "auto", engine, inside, below)
+        return _solve(reduced.problem, "auto", engine, inside, below, finish)
     except CallbackError as error:
-        raise CallbackError(str(error), reduced.answer(error.solution, terms.tol)) from error.__cause__
-    return reduced.answer(solution, terms.tol)
+        raise CallbackError(str(error), finish(error.solution)) from error.__cause__
 
 
 def _prepare(

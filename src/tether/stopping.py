@@ -8,6 +8,7 @@ from typing import NamedTuple
 import numpy as np
 
 from tether.conversation import Array, Arrived, Measured, Reply
+from tether.objectives.base import Smoothness
 from tether.solution import Counts, Status
 
 ROUNDING = 1e-15  # relative error of a projected gradient, about
@@ -113,11 +114,11 @@ def _gap(point: Measured | Incumbent, convexity: float) -> float:
     return slope * slope / (2.0 * convexity)
 
 
-def lowest_value(reply: Measured, smoothness: float) -> float:
+def lowest_value(reply: Measured, constants: Smoothness) -> float:
     """Return the lowest F that a measured point allows, unless the curvature is below what rounding shows."""
     if not (math.isfinite(reply.value) and math.isfinite(reply.certificate)):
         return -math.inf
-    return reply.value - _gap(reply, FLAT * (smoothness or 1.0))
+    return reply.value - _gap(reply, constants.convexity or FLAT * (constants.full or 1.0))
 
 
 def falls_for_ever(reply: Measured, first: float, lowest: float) -> bool:

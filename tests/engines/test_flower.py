@@ -84,6 +84,20 @@ def test_a_missing_gradient_is_replaced_by_the_last_known_one_and_nothing_is_cer
     assert not sol.success
 
 
+@pytest.mark.parametrize("method", ["skip", "dp-svrg", "lbfgs", "nesterov", "auto"])
+def test_stand_ins_do_not_spoil_a_run_that_is_complete_again(nodes, federation, method, caplog):
+    wire, calls = nodes(), []
+
+    def leave(state):
+        calls.append(state.nit)
+        wire.absent = {2} if 4 <= len(calls) < 8 else set()
+
+    sol = wire.solve(method, timeout=0.1, quorum=2, tol=1e-9, max_rounds=300, callback=leave)
+    assert "stand in for workers 2" in caplog.text
+    assert sol.success
+    np.testing.assert_allclose(sol.x, tether.solve(federation, method="lbfgs", tol=1e-12).x, atol=1e-4)
+
+
 def test_an_answer_to_the_first_asking_counts_when_the_node_was_asked_again(nodes):
     class Slow(nodes):
         """Worker 1's answer to a request arrives when it is asked the next time."""

@@ -107,7 +107,7 @@ def test_a_run_that_no_pace_mends_is_still_called_diverged(method):
 
 
 @pytest.mark.parametrize("method", METHODS)
-def test_workers_begin_with_one_walk_a_stage(strongly_convex, method):
+def test_workers_begin_with_one_walk_a_stage(method):
     rng = np.random.default_rng(0)
     workers = [tether.GLM(rng.standard_normal((50, 4)), rng.integers(0, 2, 50), l2=0.1) for _ in range(3)]
     found = walks(tether.Federation(workers), None, method(), 2)
@@ -115,6 +115,47 @@ def test_workers_begin_with_one_walk_a_stage(strongly_convex, method):
 
 
 @pytest.mark.parametrize("method", METHODS)
-def test_growth_and_projection_times_exclude_each_other(method):
+def test_growth_is_refused_where_something_else_fixes_the_interval(method):
     with pytest.raises(ValueError, match="growth"):
         method(interval=(2, 5), growth=2)
+    with pytest.raises(ValueError, match="growth"):
+        method(parameters="theory", growth=2)
+
+
+@pytest.mark.parametrize("output", ["mean", "last"])
+def test_an_undone_stage_does_not_count_in_the_mean(output):
+    objective, constraint, _, _ = correlated()
+    method = DelayedSVRG(interval=1600, batch_size=1, stage_length=1600, growth=4, output=output)
+    anchors, turns = [], 0
+    for moment in tether.iterate(objective, constraint, method):
+        state = moment.state
+        if isinstance(moment.reply, Arrived) and state.step == 0:
+            anchors.append(state.anchor)
+        if state.pace.turned_back and not isinstance(moment.reply, Arrived):
+            anchors.pop()
+            turns += 1
+        assert state.averaged == len(anchors)
+        if anchors:
+            np.testing.assert_allclose(state.mean, np.mean(anchors, axis=0), atol=1e-12)
+        if turns and state.stage > turns + 8:
+            break
+
+
+def test_restarts_are_not_taken_for_rises_and_the_run_converges():
+    objective, constraint, X, y = correlated()
+    solution = tether.solve(objective, constraint, DelayedASVRG(restart=3), tol=1e-9, max_passes=400)
+    assert solution.success and np.isfinite(solution.history["value"]).any()
+    np.testing.assert_allclose(solution.x, minimum(X, y), atol=1e-4)
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_a_run_stopped_after_an_undone_stage_resumes_as_if_it_had_not_been(method, tmp_path):
+    objective, constraint, _, _ = correlated()
+    method = method(interval=1600, batch_size=1, stage_length=1600, growth=4)
+    whole = tether.solve(objective, constraint, method, tol=0.0, max_rounds=30)
+    for rounds in range(2, 31, 4):
+        path = tmp_path / "run.npz"
+        part = tether.solve(objective, constraint, method, tol=0.0, max_rounds=rounds, checkpoint=path)
+    last = tether.solve(objective, constraint, method, tol=0.0, max_rounds=30, checkpoint=path)
+    np.testing.assert_array_equal(last.x, whole.x)
+    assert part.counts.rounds <= last.counts.rounds == whole.counts.rounds

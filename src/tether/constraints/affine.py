@@ -30,9 +30,9 @@ class Affine(Constraint):
     Parameters
     ----------
     A : array_like, sparse matrix or LinearOperator, shape (m, p)
-        One row for each equation; a vector is one row. Dense matrices are factorised by a column-pivoted
-        QR, sparse ones by a sparse factorisation or, where that would fill in, not at all; an operator is
-        only applied.
+        One row for each equation; a vector is one row. Dense matrices are factorised orthogonally, with
+        pivoting where rows nearly depend; sparse ones by a sparse factorisation or, where that would fill
+        in, not at all; an operator is only applied.
     b : array_like, shape (m,), optional
         The right-hand side; zeros by default.
 

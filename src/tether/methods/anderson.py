@@ -28,7 +28,7 @@ class AndersonState(NamedTuple):
     value: float  # F there
     misfits: Array  # f_j, newest last
     images: Array  # G_j, newest last, shape (stages, vectors, p)
-    softened: int  # how often the step size was halved
+    softened: int  # how often walks or steps were shortened
     stage: int
 
 
@@ -38,7 +38,7 @@ class Anderson(Method[AndersonState]):
     """Extrapolate the stages of a method from its last few.
 
     F is known at the start of every stage. If a mix made it rise, the mix and the memory are dropped and the
-    plain image of the last stage is used; if that rose too, the stage is undone and its step size halved.
+    plain image of the last stage is used; if that rose too, the stage is undone and walks or steps shortened.
     An undone stage starts with all its vectors at the leading one, from where short steps go downhill.
 
     Parameters
@@ -100,9 +100,10 @@ class Anderson(Method[AndersonState]):
     def tell(self, state: AndersonState, reply: Reply) -> AndersonState:
         """Check F where a stage starts; extrapolate where it ends."""
         if isinstance(reply, Measured):
-            if not reply.value <= state.value + 1e-12 * max(1.0, abs(state.value)):
+            if reply.complete and not reply.value <= state.value + 1e-12 * max(1.0, abs(state.value)):
                 return self._step_back(state)
-            state = state._replace(value=reply.value, good=state.start, good_weights=state.weights)
+            value = reply.value if reply.complete else np.inf  # last known numbers say nothing of F here
+            state = state._replace(value=value, good=state.start, good_weights=state.weights)
         elif not np.isfinite(reply.end).all():
             return self._step_back(state._replace(mixed=False, good_weights=_padded(state)))
         inner = self.method.tell(state.inner, reply)

@@ -87,7 +87,7 @@ class Auto(Method[AutoState]):
             return state._replace(lbfgs=lbfgs, stage=state.skip.stage + lbfgs.stage)
         skip = _skip(self.facts).tell(state.skip, reply)
         state = state._replace(skip=skip, stage=skip.stage)
-        return self._judge(state, reply) if isinstance(reply, Measured) else state
+        return self._judge(state, reply) if isinstance(reply, Measured) and reply.complete else state
 
     def _judge(self, state: AutoState, reply: Measured) -> AutoState:
         """Give up stages that stopped to bring the certificate down."""
@@ -116,8 +116,9 @@ class Auto(Method[AutoState]):
         return _lbfgs(self.facts).inspect(state.lbfgs)
 
     def recovers(self, state: AutoState) -> bool:
-        """Say that both methods do."""
-        return True
+        """Say whether the running method does."""
+        assert self.facts is not None
+        return state.skipping or _lbfgs(self.facts).recovers(state.lbfgs)
 
     def exhausted(self, state: AutoState) -> bool:
         """Say whether L-BFGS can do no more."""

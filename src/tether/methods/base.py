@@ -90,4 +90,4 @@ class StageWise(Method[S]):
 
     @abstractmethod
     def soften(self, state: S, factor: float) -> S:
-        """Return the state with its step size multiplied by a factor."""
+        """Return the state with shorter walks, or with its step size multiplied by a factor."""

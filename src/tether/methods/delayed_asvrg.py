@@ -1,5 +1,6 @@
 """DP-ASVRG: momentum on top of variance reduction (Algorithm 4 of Li & Zhang)."""
 
+import math
 from dataclasses import dataclass, replace
 from typing import NamedTuple, Self, final
 
@@ -10,6 +11,7 @@ from tether.methods.pace import Pace
 from tether.methods.parameters import (
     Rule,
     batch_or_default,
+    check_growth,
     check_settings,
     first_pace,
     reach,
@@ -100,8 +102,7 @@ class DelayedASVRG(StageWise[DelayedASVRGState]):
 
     def __post_init__(self) -> None:
         check_settings(self)
-        if isinstance(self.interval, tuple) and (self.growth or 1) > 1:
-            raise ValueError(f"growth must be 1 with given projection times, got {self.growth!r}.")
+        check_growth(self)
         if self.first_step not in ("anchor", "coupled"):
             raise ValueError(f'first_step must be "anchor" or "coupled", got {self.first_step!r}.')
 
@@ -179,9 +180,9 @@ class DelayedASVRG(StageWise[DelayedASVRGState]):
     def tell(self, state: DelayedASVRGState, reply: Reply) -> DelayedASVRGState:
         """Keep the shift, or go on from the end of the walk, with a new anchor when the stage is over."""
         if state.pace.rejects(reply):
-            return self._undo(state, finished=isinstance(reply, Measured))
+            return self._undo(state)
         if isinstance(reply, Measured):
-            pace = state.pace.onward(reply, (state.anchor, state.mean))
+            pace = state.pace.onward(reply, (state.anchor, state.mean), state.since_restart)
             return state._replace(shift=reply.gradient, pace=pace)
         step = state.step + reply.work.steps
         state = state._replace(u=reply.end, step=step, clock=state.clock + reply.work.steps)
@@ -199,13 +200,13 @@ class DelayedASVRG(StageWise[DelayedASVRGState]):
         )
         state = state._replace(stage=state.stage + 1)
         if count == self.restart:
-            state = state._replace(u=mean, anchor=mean, since_restart=0)
+            pace = state.pace._replace(bar=math.inf)  # a restart is not a rise
+            state = state._replace(u=mean, anchor=mean, since_restart=0, pace=pace)
         return state
 
-    def _undo(self, state: DelayedASVRGState, finished: bool) -> DelayedASVRGState:
+    def _undo(self, state: DelayedASVRGState) -> DelayedASVRGState:
         """Return to the start of the last good stage, without its momentum."""
-        anchor, mean = state.pace.good
-        pace, count = state.pace.back(finished), state.since_restart - finished
+        (anchor, mean), count, pace = state.pace.good, state.pace.averaged, state.pace.back()
         return state._replace(
             u=anchor, anchor=anchor, mean=mean, since_restart=count, shift=None, step=0, pace=pace
         )
@@ -231,5 +232,5 @@ class DelayedASVRG(StageWise[DelayedASVRGState]):
     def soften(self, state: DelayedASVRGState, factor: float) -> DelayedASVRGState:
         """Walk less far, or scale eta."""
         if state.pace.shrinks:
-            return state._replace(pace=state.pace.back(finished=False))
+            return state._replace(pace=state.pace.back())
         return state._replace(step_size=state.step_size * factor)

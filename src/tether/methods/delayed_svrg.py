@@ -10,6 +10,7 @@ from tether.methods.pace import Pace
 from tether.methods.parameters import (
     Rule,
     batch_or_default,
+    check_growth,
     check_settings,
     first_pace,
     reach,
@@ -26,6 +27,7 @@ class DelayedSVRGState(NamedTuple):
     anchor: Array
     shift: Array | None  # h = P grad F(anchor); None: still to be asked for
     mean: Array
+    averaged: int  # anchors in the mean
     step_size: float
     pace: Pace
     step: int
@@ -89,8 +91,7 @@ class DelayedSVRG(StageWise[DelayedSVRGState]):
 
     def __post_init__(self) -> None:
         check_settings(self)
-        if isinstance(self.interval, tuple) and (self.growth or 1) > 1:
-            raise ValueError(f"growth must be 1 with given projection times, got {self.growth!r}.")
+        check_growth(self)
         if self.anchor not in ("average", "last"):
             raise ValueError(f'anchor must be "average" or "last", got {self.anchor!r}.')
         if self.output not in ("auto", "mean", "last"):
@@ -123,7 +124,7 @@ class DelayedSVRG(StageWise[DelayedSVRGState]):
     def start(self, x: Array) -> DelayedSVRGState:
         """Begin with x as the first anchor."""
         assert self.step_size
-        return DelayedSVRGState(x, x, None, x, self.step_size, first_pace(self, (x, x)), 0, 0, 0)
+        return DelayedSVRGState(x, x, None, x, 0, self.step_size, first_pace(self, (x, x)), 0, 0, 0)
 
     def ask(self, state: DelayedSVRGState) -> Request:
         """Ask for the projected gradient at a new anchor, else walk to the next projection time."""
@@ -151,9 +152,9 @@ class DelayedSVRG(StageWise[DelayedSVRGState]):
     def tell(self, state: DelayedSVRGState, reply: Reply) -> DelayedSVRGState:
         """Keep the shift, or go on from the end of the walk, with a new anchor when the stage is over."""
         if state.pace.rejects(reply):
-            return self._undo(state, finished=isinstance(reply, Measured))
+            return self._undo(state)
         if isinstance(reply, Measured):
-            pace = state.pace.onward(reply, (state.anchor, state.mean))
+            pace = state.pace.onward(reply, (state.anchor, state.mean), state.averaged)
             return state._replace(shift=reply.gradient, pace=pace)
         step = state.step + reply.work.steps
         state = state._replace(x=reply.end, step=step, clock=state.clock + reply.work.steps)
@@ -161,16 +162,16 @@ class DelayedSVRG(StageWise[DelayedSVRGState]):
 
     def _end_stage(self, state: DelayedSVRGState, reply: Arrived) -> DelayedSVRGState:
         anchor = reply.end if reply.average is None else reply.average
-        stage = state.stage + 1
-        count = stage - state.pace.undone
+        count, stage = state.averaged + 1, state.stage + 1
         mean = anchor if count == 1 else state.mean + (anchor - state.mean) / count
-        return state._replace(anchor=anchor, shift=None, mean=mean, step=0, stage=stage)
+        return state._replace(anchor=anchor, shift=None, mean=mean, averaged=count, step=0, stage=stage)
 
-    def _undo(self, state: DelayedSVRGState, finished: bool) -> DelayedSVRGState:
+    def _undo(self, state: DelayedSVRGState) -> DelayedSVRGState:
         """Return to the start of the last good stage."""
-        anchor, mean = state.pace.good
-        pace = state.pace.back(finished)
-        return state._replace(x=anchor, anchor=anchor, mean=mean, shift=None, step=0, pace=pace)
+        (anchor, mean), count, pace = state.pace.good, state.pace.averaged, state.pace.back()
+        return state._replace(
+            x=anchor, anchor=anchor, mean=mean, averaged=count, shift=None, step=0, pace=pace
+        )
 
     def recovers(self, state: DelayedSVRGState) -> bool:
         """Say whether the last stage was undone."""
@@ -193,5 +194,5 @@ class DelayedSVRG(StageWise[DelayedSVRGState]):
     def soften(self, state: DelayedSVRGState, factor: float) -> DelayedSVRGState:
         """Walk less far, or scale eta."""
         if state.pace.shrinks:
-            return state._replace(pace=state.pace.back(finished=False))
+            return state._replace(pace=state.pace.back())
         return state._replace(step_size=state.step_size * factor)

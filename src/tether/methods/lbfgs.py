@@ -87,7 +87,7 @@ class LBFGS(Method[LBFGSState]):
     def tell(self, state: LBFGSState, reply: Reply) -> LBFGSState:
         """Accept the trial and turn, or try another length."""
         assert isinstance(reply, Measured) and reply.gradient is not None
-        if state.stuck:
+        if state.stuck or not reply.complete:  # a mix of gradients from several points is none: ask again
             return state
         if state.gradient is None:
             return self._turn(state._replace(value=reply.value), reply)
@@ -141,8 +141,8 @@ class LBFGS(Method[LBFGSState]):
         return state.x
 
     def recovers(self, state: LBFGSState) -> bool:
-        """Say that the line search does."""
-        return True
+        """Say that the line search does, if there is a direction to search in."""
+        return state.gradient is None or bool(np.isfinite(state.gradient).all())
 
     def exhausted(self, state: LBFGSState) -> bool:
         """Say whether the gradient is down to rounding, or line searches find no lower point."""

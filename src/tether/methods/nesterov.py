@@ -66,13 +66,15 @@ class Nesterov(Method[NesterovState]):
         """Step, then extrapolate."""
         assert isinstance(reply, Measured) and reply.gradient is not None
         g = reply.gradient
-        smoothness = max(state.smoothness, _seen_curvature(state, g))
+        seen = _seen_curvature(state, g) if reply.complete else 0.0
+        smoothness = max(state.smoothness, seen)
         x = state.y - g / smoothness
         uphill = float(g @ (x - state.x)) > 0
         age = 1.0 if uphill or smoothness > state.smoothness else state.age
         older = (1.0 + math.sqrt(1.0 + 4.0 * age * age)) / 2.0
         y = x + ((age - 1.0) / older) * (x - state.x)
-        return NesterovState(x, y, state.y, g, smoothness, older, state.stage + 1)
+        known = g if reply.complete else None
+        return NesterovState(x, y, state.y, known, smoothness, older, state.stage + 1)
 
     def estimate(self, state: NesterovState) -> Array:
         """Return the last iterate."""

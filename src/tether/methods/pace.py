@@ -25,7 +25,7 @@ class Pace(NamedTuple):
     bar: float = np.inf  # what F has to stay below: its values so far, older ones counting half as much
     wait: int = 0  # good stages before E may grow
     patience: int = 0  # the wait after the last failure
-    undone: int = 0  # stages that were finished and undone
+    averaged: int = 0  # anchors in the mean at that start
 
     @property
     def turned_back(self) -> bool:
@@ -41,31 +41,34 @@ class Pace(NamedTuple):
         """Say whether a walk or a stage is better undone: it overflowed, or F rose above the bar."""
         if not self.shrinks:
             return False
+        if isinstance(reply, Measured) and not reply.complete:
+            return False
         vector = reply.gradient if isinstance(reply, Measured) else reply.end
         if vector is not None and not np.isfinite(vector).all():
             return True
         return isinstance(reply, Measured) and reply.value > self.bar + 1e-12 * max(1.0, abs(self.bar))
 
-    def onward(self, reply: Measured, start: tuple[Array, ...]) -> Self:
+    def onward(self, reply: Measured, start: tuple[Array, ...], averaged: int) -> Self:
         """Return the pace for a stage from a start that was not rejected."""
-        if self.growth == 1 or np.isnan(reply.value) or not reply.complete:  # nothing is known of F
+        if self.growth == 1:
             return self
+        self = self._replace(good=np.stack(start), averaged=averaged)
+        if np.isnan(reply.value) or not reply.complete:  # nothing is known of F
+            return self._replace(bar=np.inf)
         known = np.isfinite(self.bar)
         return self._replace(
             interval=min(self.longest, self.growth * self.interval)
             if known and self.wait == 0
             else self.interval,
-            good=np.stack(start),
             bar=0.5 * (self.bar + reply.value) if known else reply.value,
             wait=max(0, self.wait - 1),
         )
 
-    def back(self, finished: bool) -> Self:
+    def back(self) -> Self:
         """Return the pace after a stage, or a part of one, that is undone."""
         patience = max(FIRST_WAIT, 2 * self.patience)
         return self._replace(
             interval=max(self.shortest, self.interval // self.growth),
             wait=patience,
             patience=patience,
-            undone=self.undone + finished,
         )

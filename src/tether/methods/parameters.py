@@ -33,6 +33,15 @@ def check_settings(method: Any) -> None:
                 raise ValueError(f"{name} must be {needed}, got {value!r}.")
 
 
+def check_growth(method: Any) -> None:
+    """Refuse an interval that is given or proven and shall change nevertheless."""
+    if (method.growth or 1) > 1 and (isinstance(method.interval, tuple) or method.parameters == "theory"):
+        raise ValueError(
+            'growth must be 1 with projection times or parameters="theory", which fix the interval, '
+            f"got {method.growth!r}."
+        )
+
+
 def _is_whole(value: Any, least: int = 1) -> bool:
     return isinstance(value, int | np.integer) and not isinstance(value, bool) and int(value) >= least
 

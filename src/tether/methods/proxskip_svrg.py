@@ -177,10 +177,11 @@ class ProxSkipSVRG(StageWise[ProxSkipSVRGState]):
 
     def _measured(self, state: ProxSkipSVRGState, reply: Measured) -> ProxSkipSVRGState:
         """Note the certificate; if it falls slowly, h may be what is wrong with it."""
-        slow = SLOW * state.certificate < reply.certificate < math.inf
+        slow = reply.complete and SLOW * state.certificate < reply.certificate < math.inf
         if self.renew and slow and state.stage >= max(state.next_renewal, 1):
             return state._replace(renewal=DUE, certificate=reply.certificate)
-        return state._replace(measured=True, certificate=reply.certificate)
+        certificate = reply.certificate if reply.complete else state.certificate
+        return state._replace(measured=True, certificate=certificate)
 
     def _renewed(self, state: ProxSkipSVRGState, reply: Measured) -> ProxSkipSVRGState:
         """Take h = grad F - P grad F; if that changes little, keep the old mix and wait longer next time."""

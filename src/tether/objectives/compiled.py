@@ -109,8 +109,10 @@ class Compiled(ABC):
         slopes = np.empty((0, self.model.n_outputs))
         if walk.slopes is not None:
             slopes = walk.slopes.reshape(self.n_samples, self.model.n_outputs)
+        order = _unsigned(np.ascontiguousarray(walk.batches).ravel())
+        order.setflags(write=False)  # always, or else kernels would be compiled for both kinds
         return Steps(
-            _unsigned(np.ascontiguousarray(walk.batches).ravel()),
+            order,
             walk.batches.shape[1],
             walk.step_size,
             walk.decay,

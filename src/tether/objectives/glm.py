@@ -235,6 +235,8 @@ class GLM(Objective):
 
     def _covariance(self, x: Array) -> Array:
         """Return (1/N) X^T diag(w) X x."""
+        if self._gram is not None:
+            return self._gram @ x
         z = self.design.predict(x)
         return self.design.combine(z if self.weights is None else z * self.weights) / self.n_samples
 

@@ -187,11 +187,12 @@ class _FactorForm(Form):
         return rows.combine(z)
 
     def smoothness(self) -> Smoothness:
-        norms = self.design.squared_norms()
-        curvature = largest_eigenvalue(lambda v: 0.5 * self.product(v, None), self.dim)
-        convexity = 0.0
-        if self.matrix is not None:
-            convexity = 2.0 * smallest_gram_eigenvalue(self.matrix, self.n_samples)
+        norms, matrix = self.design.squared_norms(), self.matrix
+        if matrix is None:
+            curvature, convexity = largest_eigenvalue(lambda v: 0.5 * self.product(v, None), self.dim), 0.0
+        else:
+            curvature = largest_eigenvalue(lambda v: matrix @ v, self.dim)
+            convexity = 2.0 * smallest_gram_eigenvalue(matrix, self.n_samples)
         return Smoothness(2.0 * float(norms.max()), 2.0 * min(curvature, float(norms.mean())), convexity)
 
 

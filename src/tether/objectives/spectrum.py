@@ -63,7 +63,8 @@ def gram_is_affordable(design: Design, largest_width: int) -> bool:
 
 def gram_matrix(design: Design, weights: Array | None = None) -> Array:
     """Return (1/N) sum_i w_i a_i a_i^T."""
-    totals = np.zeros((threads.CORES, design.width, design.width))
+    parts = min(threads.CORES, -(-design.n_samples // _GRAM_ROWS))
+    totals = np.zeros((parts, design.width, design.width))
 
     def work(part: int, begin: int, end: int) -> None:
         for start in range(begin, end, _GRAM_ROWS):
@@ -74,7 +75,7 @@ def gram_matrix(design: Design, weights: Array | None = None) -> Array:
             totals[part] += rows.T @ rows
 
     with one_blas_thread():
-        threads.share(work, design.n_samples)
+        threads.share(work, design.n_samples, parts)
     return np.asarray(totals.sum(axis=0) / design.n_samples)
 
 

@@ -6,6 +6,7 @@ Answers that the run cannot do without are awaited for three timeouts, others fo
 """
 
 import logging
+import math
 from dataclasses import dataclass, field
 from typing import final
 
@@ -90,6 +91,10 @@ class Flower(Engine):
             raise ValueError(f"quorum must be between 1 and the {workers} workers, got {self.quorum}.")
         if not timeout > 0:
             raise ValueError(f"timeout must be a positive number of seconds, got {timeout!r}.")
+        for name in ("clip", "noise"):
+            value = getattr(self.privacy, name)
+            if not 0 <= value < math.inf:
+                raise ValueError(f"{name} must be a number of at least 0, got {value!r}.")
         if self.privacy.noise and not self.privacy.clip:
             raise ValueError("noise needs a clipping norm: set clip to the largest change a node may send.")
         self._roster = Roster(grid, workers, timeout)
@@ -151,6 +156,8 @@ class Flower(Engine):
             if not missing or (walking and turn and self._suffices(mail, wanted)):
                 break
             self._roster.look_around()
+            if not self._can_do_without(missing, request, ledger, mail):
+                self._roster.wait_for(missing, self.timeout)
             present = {self._roster.nodes[k]: k for k in missing if k in self._roster.nodes}
             asked = {node: k for node, k in present.items() if not (walking and node in names)}
             names |= asked
@@ -199,7 +206,7 @@ class Flower(Engine):
     def _remember(self, ledger: Ledger, uploads: dict[int, Upload]) -> None:
         """Keep last gradients for when a worker is missing; numbers alone do not hide an older vector."""
         for k, upload in uploads.items():
-            before = self._seen.get((ledger.run, k), ledger.known[k])
+            before = self._last(ledger, k)
             if upload.direction is None and before is not None:
                 upload = upload._replace(direction=before.direction)
             self._seen[ledger.run, k] = upload
@@ -210,18 +217,32 @@ class Flower(Engine):
         """Return the last known gradients of workers that do not answer."""
         if not missing:
             return {}
-        latest = [self._seen.get((ledger.run, k), ledger.known[k]) for k in range(self.workers)]
-        known = {k: upload for k in missing if (upload := latest[k]) is not None}
-        usable = all(upload.direction is not None or not request.tangent for upload in known.values())
-        seeds = request.dual is not None and request.dual.seed
-        if len(known) < len(missing) or not usable or seeds or self.workers - len(missing) < self.quorum:
+        if not self._have_stand_ins(missing, request, ledger):
             raise WorkerError(
                 f"workers {listed(missing)} did not send their gradients in {TRIES} tries of "
                 f"{self.timeout:g} s{mail.excuses}, and a gradient cannot do without them. Start them again "
                 "and run once more: the checkpoint is valid."
             )
         log.warning("last known gradients stand in for workers %s.", listed(missing))
-        return known
+        return {k: upload for k in missing if (upload := self._last(ledger, k)) is not None}
+
+    def _have_stand_ins(self, missing: list[int], request: Gradient, ledger: Ledger) -> bool:
+        """Say whether last known gradients may take the place of those of missing workers."""
+        if self.workers - len(missing) < self.quorum or (request.dual is not None and request.dual.seed):
+            return False
+        known = [self._last(ledger, k) for k in missing]
+        return all(last is not None and (last.direction is not None or not request.tangent) for last in known)
+
+    def _last(self, ledger: Ledger, worker: int) -> Upload | None:
+        return self._seen.get((ledger.run, worker), ledger.known[worker])
+
+    def _can_do_without(self, missing: list[int], request: Request, ledger: Ledger, mail: Mail) -> bool:
+        """Say whether workers that are not even there would be missed."""
+        absent = [k for k in missing if k not in self._roster.nodes]
+        if isinstance(request, Gradient):
+            return not absent or self._have_stand_ins(absent, request, ledger)
+        asked = len(mail.uploads) + len(missing)
+        return asked - len(absent) >= min(self.quorum, asked)
 
 
 def _read(answer: Message, worker: int, mail: Mail) -> None:

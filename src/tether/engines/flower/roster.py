@@ -2,6 +2,7 @@
 
 import logging
 import time
+from collections.abc import Collection
 
 from flwr.app import Message
 from flwr.serverapp import Grid
@@ -46,6 +47,13 @@ class Roster:
                     f"has {card.dim}; give all nodes the same columns."
                 )
         return Faraway(cards)
+
+    def wait_for(self, workers: Collection[int], seconds: float) -> None:
+        """Give workers that are not there some time to come."""
+        deadline = time.monotonic() + seconds
+        while set(workers) - set(self.nodes) and time.monotonic() < deadline:
+            time.sleep(POLL)
+            self.look_around()
 
     def look_around(self) -> None:
         """Ask nodes that are new, or that came back, for their numbers."""
