@@ -33,7 +33,7 @@ def test_the_fields_agree_with_the_problem(objective, solution):
     mu = objective.smoothness.convexity
     assert solution.gap == pytest.approx(tangent @ tangent / (2 * mu), rel=1e-3)
     assert solution.seconds == solution.history["seconds"][-1] > 0
-    assert solution.method.startswith("DelayedSVRG(interval=40, growth=4, stage_length=40")
+    assert solution.method.startswith("DelayedSVRG(interval=40, growth=1, stage_length=40")
 
 
 def test_the_multipliers_explain_the_gradient(objective, solution):

@@ -47,11 +47,11 @@ class DelayedSVRG(StageWise[DelayedSVRGState]):
     Parameters
     ----------
     interval : int or increasing sequence of int, optional
-        E, the steps between projections, or the projection times within a stage. Open: as long as F bears
-        it in practice (see ``growth``), the whole stage with ``parameters="theory"``.
+        E, the steps between projections, or the projection times within a stage. Open: 2/(eta L_F) in
+        practice, among workers the whole stage as long as F falls; with ``parameters="theory"`` the stage.
     growth : int, optional
         The factor by which E grows after a stage in which F fell; a stage in which it rose is undone and E
-        shrinks. 1 keeps E as it is. Open: 4 where the interval is open, else 1.
+        shrinks. 1 keeps E as it is. Open: 4 among workers where the interval is open, else 1.
     stage_length : int, optional
         m. Open: one pass.
     step_size : float, optional

@@ -105,12 +105,13 @@ class Reach(NamedTuple):
 
 
 def reach(method: Any, step_size: float, length: int, facts: Facts) -> Reach:
-    """Fill an open interval: E follows F, from a safe length up; among workers from a whole stage down."""
+    """Fill an open interval: a safe length; among workers a whole stage, as long as F falls."""
     if method.interval is not None or method.parameters == "theory":
         return Reach(method.interval or length, method.growth or 1, method.shortest or 1)
     safe = walking_interval(step_size, length, facts)
-    first = length if facts.n_workers > 1 else min(length, 2 * safe)
-    return Reach(first, method.growth or GROWTH, safe)
+    if facts.n_workers == 1:
+        return Reach(safe, method.growth or 1, safe)
+    return Reach(length, method.growth or GROWTH, safe)
 
 
 def first_pace(method: Any, start: tuple[Array, ...]) -> Pace:
