@@ -1,6 +1,7 @@
 """The Flower engine on a grid that hands messages straight to the client app."""
 
 import logging
+import threading
 import time
 
 import numpy as np
@@ -82,6 +83,20 @@ def test_a_missing_gradient_is_replaced_by_the_last_known_one_and_nothing_is_cer
     sol = wire.solve("lbfgs", timeout=0.1, quorum=2, tol=1e-10, max_rounds=9, callback=leave)
     assert "stand in for workers 1" in caplog.text
     assert not sol.success
+
+
+@pytest.mark.parametrize("request_number", [3, 4], ids=["gradient", "walk"])
+def test_a_needed_worker_that_is_not_listed_is_waited_for(nodes, request_number):
+    wire, calls = nodes(), []
+
+    def leave(state):
+        calls.append(state.nit)
+        if len(calls) == request_number:
+            wire.absent = {1}
+            threading.Timer(0.6, wire.absent.clear).start()
+
+    sol = wire.solve("skip", timeout=0.5, tol=0, max_rounds=6, callback=leave)  # the quorum is everybody
+    np.testing.assert_array_equal(sol.x, nodes().solve("skip", tol=0, max_rounds=6).x)
 
 
 @pytest.mark.parametrize("method", ["skip", "dp-svrg", "lbfgs", "nesterov", "auto"])

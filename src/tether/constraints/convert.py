@@ -38,7 +38,8 @@ def as_constraint(constraint: Any, dim: int) -> Constraint:
         constraint.tangent(np.zeros(dim))  # raises if this length will not do
     elif constraint.dim != dim:
         raise ValueError(
-            f"the constraint acts on vectors of length {constraint.dim}, the objective has {dim} variables."
+            f"the constraint acts on vectors of length {constraint.dim}, the objective has {dim} variables; "
+            "it needs one column for each: d, one more with an intercept, all that K times for K classes."
         )
     return constraint
 

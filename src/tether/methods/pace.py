@@ -1,4 +1,4 @@
-"""How far a walk goes before it is projected, when nobody said: further while F falls, back after it rose.
+"""How far a walk goes before it is projected, if E follows F: further while it falls, back after it rose.
 
 F is known where a stage starts. A stage that made it rise is undone and taken again with shorter walks; then
 it takes a few good stages, and more after every failure, until longer walks are tried again.
