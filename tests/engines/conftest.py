@@ -86,11 +86,6 @@ class Field:
             _signal(pid, signal.SIGKILL)
         process.wait(10)
 
-    def terminate(self, name):
-        """Stop a program as its user would, and wait for its end."""
-        _signal(self.running[name].pid, signal.SIGTERM)
-        self.finish(name, 30)
-
     def stop(self):
         """End everything that was started, politely first."""
         for name in list(self.running):
