@@ -3,33 +3,33 @@
 from tether.kernels.losses import softmax_slopes
 from tether.kernels.options import inlined, kernel
 from tether.kernels.prefetch import prefetch
-from tether.kernels.sparse import FAR, LINE, NEAR, TINY, accumulate, move_in_full, write_out
+from tether.kernels.sparse import FAR, LINE, NEAR, TINY, accumulate, move_in_full, side_by_side, write_out
 
 
 @inlined
-def _predict(data, indices, begin, end, ones, x, scale, z, s):
-    """Add scale <a_i, x> to the K predictions z[s]."""
+def _predict(data, indices, begin, end, ones, w, first, scale, z, s):
+    """Add scale <a_i, w> to the K predictions z[s], with K columns of w from the first one given."""
     outputs = z.shape[1]
     for k in range(begin, end):
-        entry, row = scale * data[k], indices[k] * outputs
+        entry, row = scale * data[k], indices[k]
         for c in range(outputs):
-            z[s, c] += entry * x[row + c]
+            z[s, c] += entry * w[row, first + c]
     if ones:
         for c in range(outputs):
-            z[s, c] += scale * x[len(x) - outputs + c]
+            z[s, c] += scale * w[len(w) - 1, first + c]
 
 
 @inlined
-def _spread(data, indices, begin, end, ones, x, scale, slopes, s):
-    """Add scale a_i slopes[s]^T to x."""
+def _spread(data, indices, begin, end, ones, w, scale, slopes, s):
+    """Add scale a_i slopes[s]^T to the first K columns of w."""
     outputs = slopes.shape[1]
     for k in range(begin, end):
-        entry, row = scale * data[k], indices[k] * outputs
+        entry, row = scale * data[k], indices[k]
         for c in range(outputs):
-            x[row + c] += entry * slopes[s, c]
+            w[row, c] += entry * slopes[s, c]
     if ones:
         for c in range(outputs):
-            x[len(x) - outputs + c] += scale * slopes[s, c]
+            w[len(w) - 1, c] += scale * slopes[s, c]
 
 
 @kernel
@@ -54,14 +54,14 @@ def walk(
     weight,
     after,
     on,
-    v,
+    x,
     q,
     total,
-    products,
     change,
 ):
-    """Walk from v, in place, and return the weight of the running sum; ``change`` has K columns."""
-    a, b, sums, outputs = 1.0, 0.0, (0.0, 0.0, 1.0, weight), change.shape[1]
+    """Walk from x, in place, and return the weight of the running sum; K columns everywhere."""
+    pair, outputs = side_by_side(x, drift), x.shape[1]
+    a, b, sums = 1.0, 0.0, (0.0, 0.0, 1.0, weight)
     for t in range(len(order) // size):
         eta = step_size / (1.0 + decay * (clock + t))
         for s in range(size):
@@ -75,11 +75,10 @@ def walk(
                     prefetch(indices, k)
             i = order[now]
             begin, end = indptr[i], indptr[i + 1]
-            for c in range(outputs):
-                change[s, c] = b * products[i, c] if len(products) else 0.0
-            _predict(data, indices, begin, end, ones, v, a, change, s)
-            if len(drift) and not len(products):
-                _predict(data, indices, begin, end, ones, drift, b, change, s)
+            change[s, :] = 0.0
+            _predict(data, indices, begin, end, ones, pair, 0, a, change, s)
+            if len(drift):
+                _predict(data, indices, begin, end, ones, pair, outputs, b, change, s)
             softmax_slopes(change, s, y[i])
             for c in range(outputs):
                 if len(slopes):
@@ -88,8 +87,8 @@ def walk(
                     change[s, c] *= weights[i]
         fade, shrink = 1.0 - convexity * eta, 1.0 - eta * ridge
         if abs(a * shrink) < TINY or abs(sums[2] * fade) < TINY:
-            write_out(v, q, total, drift, (a, b), sums)
-            move_in_full(v, total, drift, (shrink, eta), fade, on and not after)
+            write_out(pair, q, total, (a, b), sums)
+            move_in_full(pair, total, (shrink, eta), fade, on and not after)
             weight = fade * sums[3] + (1.0 if on and not after else 0.0)
             a, b, sums, fade = 1.0, 0.0, (0.0, 0.0, 1.0, weight), 1.0
         else:
@@ -99,12 +98,13 @@ def walk(
         for s in range(size):
             i, d = order[t * size + s], -eta / (a * size)
             begin, end = indptr[i], indptr[i + 1]
-            _spread(data, indices, begin, end, ones, v, d, change, s)
+            _spread(data, indices, begin, end, ones, pair, d, change, s)
             if on:
                 _spread(data, indices, begin, end, ones, q, d * sums[0], change, s)
         if on and after:
             sums = accumulate(sums, a, b, fade)
-    write_out(v, q, total, drift, (a, b), sums)
+    write_out(pair, q, total, (a, b), sums)
+    x[:] = pair[:, :outputs]
     return sums[3]
 
 
@@ -115,16 +115,8 @@ def full_pass(data, indices, indptr, code, parameter, y, weights, ones, first, p
     for i in range(first, past):
         begin, end = indptr[i], indptr[i + 1]
         slopes[i, :] = 0.0
-        _predict(data, indices, begin, end, ones, x, 1.0, slopes, i)
+        _predict(data, indices, begin, end, ones, x, 0, 1.0, slopes, i)
         w = weights[i] if len(weights) else 1.0
         value += w * softmax_slopes(slopes, i, y[i])
         _spread(data, indices, begin, end, ones, gradient, w, slopes, i)
     return value
-
-
-@kernel
-def predict(data, indices, indptr, ones, first, past, x, z):
-    """Write <a_i, x> of a range of samples."""
-    for i in range(first, past):
-        z[i, :] = 0.0
-        _predict(data, indices, indptr[i], indptr[i + 1], ones, x, 1.0, z, i)

@@ -147,42 +147,33 @@ class CompiledSparse(Compiled):
 
     def pass_over(self, x: Array) -> tuple[float, Array, Array]:
         """Return the sum of losses, the slopes and the sum of gradients."""
-        model = self.model
-        slopes = np.empty((self.n_samples, model.n_outputs))
+        slopes = np.empty((self.n_samples, self.model.n_outputs))
         sums = np.zeros((threads.CORES, self.dim))
-        kept = slopes[:, 0] if model.n_outputs == 1 else slopes
+        kept, point = self._columns(slopes), self._columns(self._by_coefficient(x))
 
         def work(part: int, begin: int, end: int) -> float:
-            return float(self.kernels.full_pass(*self.rows, *self.samples, begin, end, x, kept, sums[part]))
+            total = self._columns(self._by_coefficient(sums[part]))
+            return float(self.kernels.full_pass(*self.rows, *self.samples, begin, end, point, kept, total))
 
         value = sum(threads.share(work, self.n_samples))
         return value, slopes, sums.sum(axis=0)
 
     def take_steps(self, steps: Steps, mean: Mean, x: Array, total: Array) -> float:
         """Walk from x, in place, and return the weight of the running sum."""
-        one = self.model.n_outputs == 1
-        products = self._products(steps)
-        change = np.empty((steps.batch, self.model.n_outputs))
-        if one:
-            steps = steps._replace(slopes=steps.slopes[:, 0])
-            products, change = products[:, 0], change[:, 0]
-        q = np.zeros(len(total))
-        weight = self.kernels.walk(*self.rows, *self.samples, *steps, *mean, x, q, total, products, change)
-        return float(weight)
+        change = self._columns(np.empty((steps.batch, self.model.n_outputs)))
+        steps = steps._replace(drift=self._by_coefficient(steps.drift), slopes=self._columns(steps.slopes))
+        sums = [self._by_coefficient(vector) for vector in (np.zeros(len(total)), total)]
+        point = self._by_coefficient(x)
+        return float(self.kernels.walk(*self.rows, *self.samples, *steps, *mean, point, *sums, change))
 
-    def _products(self, steps: Steps) -> Array:
-        """Return <a_i, drift> of every sample if the walk is long enough to need most of them."""
-        model = self.model
-        if len(steps.drift) == 0 or 2 * len(steps.order) < self.n_samples:
-            return np.empty((0, model.n_outputs))
-        products = np.empty((self.n_samples, model.n_outputs))
-        kept = products[:, 0] if model.n_outputs == 1 else products
+    def _by_coefficient(self, x: Array) -> Array:
+        """View K numbers a coefficient as a row each."""
+        outputs = self.model.n_outputs
+        return x.reshape(len(x) // outputs, outputs)
 
-        def work(part: int, begin: int, end: int) -> None:
-            self.kernels.predict(*self.rows, self.samples.ones, begin, end, steps.drift, kept)
-
-        threads.share(work, self.n_samples)
-        return products
+    def _columns(self, numbers: Array) -> Array:
+        """Drop the axis of outputs where there is only one."""
+        return numbers[:, 0] if self.model.n_outputs == 1 else numbers
 
 
 class CompiledDense(Compiled):
