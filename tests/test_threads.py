@@ -9,7 +9,7 @@ from threadpoolctl import threadpool_info, threadpool_limits
 
 import tether
 from tether import threads
-from tether.threads import one_blas_thread
+from tether.threads import all_blas_threads, one_blas_thread
 
 
 def blas():
@@ -44,6 +44,45 @@ def test_nested_use_ends_with_the_outermost(blas_threads):
             pass
         assert blas_threads() == {1}
     assert blas_threads() == {2}
+
+
+def test_the_threads_can_be_had_back_inside(blas_threads):
+    with one_blas_thread(), one_blas_thread():
+        with all_blas_threads():
+            assert blas_threads() == {2}
+        assert blas_threads() == {1}
+    assert blas_threads() == {2}
+
+
+def test_one_who_wants_them_back_does_not_disturb_another(blas_threads):
+    with one_blas_thread(), ThreadPoolExecutor(1) as pool:
+
+        def inside():
+            with one_blas_thread(), all_blas_threads():
+                return blas_threads()
+
+        assert pool.submit(inside).result() == {1}
+    assert blas_threads() == {2}
+
+
+def test_the_functions_of_the_user_have_all_threads(blas_threads):
+    seen = []
+
+    def gradient(x, batch):
+        seen.append(("gradient", blas_threads()))
+        return x
+
+    objective = tether.FiniteSum(gradient, lambda x, batch: 0.5 * x @ x, 3, 2, smoothness=1.0, convexity=1.0)
+    seen.clear()
+    tether.solve(
+        objective,
+        tether.Affine(np.ones((1, 2)), [1.0]),
+        "dp-svrg",
+        max_rounds=5,
+        callback=lambda intermediate_result: seen.append(("callback", blas_threads())),
+    )
+    assert {name for name, _ in seen} == {"gradient", "callback"}
+    assert all(number == {2} for _, number in seen)
 
 
 def test_an_error_inside_gives_the_threads_back(blas_threads):

@@ -13,7 +13,6 @@ from tether.engines.base import Engine, MemoryLost, Problem
 from tether.methods import Method
 from tether.solution import Counts
 from tether.stopping import Incumbent, better, lowest_value
-from tether.threads import one_blas_thread
 
 log = logging.getLogger("tether")
 
@@ -58,9 +57,7 @@ class Session:
                 log.warning("%s; %s starts anew from its last point.", loss, type(self.method).__name__)
                 return self.turn(self._anew(run))
             if not audit:
-                with one_blas_thread():
-                    state = self.method.tell(run.state, reply)
-                run = run._replace(state=state, memory=memory)
+                run = run._replace(state=self.method.tell(run.state, reply), memory=memory)
         counts = run.counts.plus(reply.work, run.state.stage)
         spent = self.engine.lead(lambda: time.perf_counter() - began)
         run = run._replace(counts=counts, seconds=run.seconds + spent)

@@ -35,6 +35,7 @@ from tether.progress import Live, Silent
 from tether.session import Run, Session
 from tether.solution import Counts, Solution
 from tether.stopping import DEFAULT_PASSES, Stopping, check_budgets
+from tether.threads import one_blas_thread
 
 
 class Moment(NamedTuple):
@@ -175,7 +176,8 @@ def iterate(
 
 def _moments(session: Session, run: Run) -> Iterator[Moment]:
     while True:
-        run, reply = session.turn(run)
+        with one_blas_thread():
+            run, reply = session.turn(run)
         yield Moment(session.method.estimate(run.state), run.state, reply, run.counts)
 
 
@@ -193,7 +195,8 @@ def _solve(
     stopping = Stopping(terms.tol, mu, size, terms.max_passes, terms.max_rounds, terms.max_seconds)
     reporter = Live() if terms.verbose and engine.leads else Silent()
     logbook = Logbook(session, stopping, reporter, terms.callback, finish=finish)
-    return logbook.write(run, terms.path)
+    with one_blas_thread():
+        return logbook.write(run, terms.path)
 
 
 def _solve_reduced(reduced: Reduced, engine: Engine, start: Array | None, terms: Terms) -> Solution:
@@ -233,7 +236,8 @@ def _begin(
         method = method if start is None else Auto(solved=True)
     facts = engine.facts(problem)
     session = Session(problem, engine, as_method(method, facts), facts)
-    run = session.begin(np.zeros(facts.dim) if start is None else start, warm=warm)
+    with one_blas_thread():
+        run = session.begin(np.zeros(facts.dim) if start is None else start, warm=warm)
     return session, run._replace(seconds=engine.lead(lambda: time.perf_counter() - began))
 
 

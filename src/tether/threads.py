@@ -16,7 +16,7 @@ from typing import Any, TypeVar
 from threadpoolctl import ThreadpoolController
 
 Result = TypeVar("Result")
-_here = threading.local()  # of each thread: whether it is doing shared work
+_here = threading.local()  # of each thread: whether it shares work, how often it asked for one BLAS thread
 
 CORES = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
@@ -63,14 +63,36 @@ def one_blas_thread() -> Iterator[None]:
     """Keep BLAS on the calling thread.
 
     Products of a few million numbers lose more by waking other threads than they gain, and lose badly when
-    the cores are busy; our own threads do not wait for each other in between.
+    the cores are busy, and its threads go on spinning for a while; ours do not. Changing the number takes
+    longer than a small product, so a run does it once.
     """
     blas = _blas.get(os.getpid()) or _blas.setdefault(os.getpid(), _Blas())  # a forked child has its own
-    blas.enter()
+    depth = getattr(_here, "depth", 0)
+    if depth == 0:
+        blas.enter()
+    _here.depth = depth + 1
     try:
         yield
     finally:
-        blas.leave()
+        _here.depth -= 1
+        if _here.depth == 0:
+            blas.leave()
+
+
+@contextmanager
+def all_blas_threads() -> Iterator[None]:
+    """Give BLAS its threads back for a while, for the user's own functions and for large products."""
+    depth = getattr(_here, "depth", 0)
+    if depth == 0:
+        yield
+        return
+    blas, _here.depth = _blas[os.getpid()], 0
+    blas.leave()
+    try:
+        yield
+    finally:
+        blas.enter()
+        _here.depth = depth
 
 
 class _Blas:

@@ -163,6 +163,14 @@ def test_multipliers_solve_the_normal_equations(form):
     np.testing.assert_allclose(Affine(form(A)).multipliers(g), expected, atol=1e-12)
 
 
+def test_a_basis_larger_than_the_caches_is_used_in_whole():
+    rng = np.random.default_rng(0)
+    rows, b = rng.standard_normal((20, 30_000)), rng.standard_normal(20)
+    x = rng.standard_normal(30_000)
+    expected = x - rows.T @ np.linalg.solve(rows @ rows.T, rows @ x - b)
+    np.testing.assert_allclose(Affine(rows, b).project(x), expected, rtol=1e-10, atol=1e-12)
+
+
 @pytest.mark.parametrize(("rows", "columns"), [(2, 6), (5, 6)])
 def test_dense_projection_takes_two_products_with_the_thinner_basis(rows, columns):
     constraint = Affine(np.random.default_rng(0).standard_normal((rows, columns)))

@@ -96,7 +96,9 @@ class DenseRows(Rows):
 
 
 def onto(basis: Array, v: Array) -> Array:
-    """Return Q Q^T v for orthonormal columns Q in column order."""
+    """Return Q Q^T v for orthonormal columns Q in column order, and a vector or the columns of a matrix."""
+    if v.ndim == 2:
+        return basis @ (basis.T @ v)
     total, step = np.zeros(len(v)), max(1, BLOCK // len(v))
     for first in range(0, basis.shape[1], step):
         q = basis[:, first : first + step]

@@ -12,7 +12,6 @@ import numpy as np
 from tether.constraints.base import Constraint
 from tether.conversation import Array, Arrived, Gradient, Measured, Reply, Request, Work
 from tether.engines.worker import Upload
-from tether.threads import one_blas_thread
 
 LITTLE = 1e-5  # the share of a direction below which its projection has lost too many digits
 
@@ -33,10 +32,9 @@ def combine(
     ``names`` are the numbers of the workers that the uploads came from.
     """
     check_losses(request, uploads, names)
-    with one_blas_thread():
-        if isinstance(request, Gradient):
-            return _measured(constraint, request, uploads)
-        return _arrived(constraint, uploads, names, n_workers)
+    if isinstance(request, Gradient):
+        return _measured(constraint, request, uploads)
+    return _arrived(constraint, uploads, names, n_workers)
 
 
 def check_losses(request: Request, uploads: Sequence[Upload], names: Sequence[int]) -> None:

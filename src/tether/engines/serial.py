@@ -1,5 +1,6 @@
 """One machine, one worker: a projection is linear algebra."""
 
+from contextlib import nullcontext
 from typing import final
 
 import numpy as np
@@ -9,7 +10,7 @@ from tether.engines import worker
 from tether.engines.averaging import tangent_part
 from tether.engines.base import Engine, Problem
 from tether.engines.worker import Desk, Local, Memory
-from tether.threads import one_blas_thread
+from tether.threads import all_blas_threads
 
 
 @final
@@ -25,11 +26,11 @@ class Serial(Engine):
 
     def exchange(self, problem: Problem, request: Request, memory: Memory) -> tuple[Reply, Memory]:
         """Work, project, settle."""
-        local, memory = worker.work(Desk(problem.objective, problem.seed), request, memory)
-        with one_blas_thread():
-            if isinstance(request, Gradient):
-                return _measured(problem, request, local, memory)
-            return _arrived(problem, request, local, memory)
+        with all_blas_threads() if problem.objective.uses_blas else nullcontext():
+            local, memory = worker.work(Desk(problem.objective, problem.seed), request, memory)
+        if isinstance(request, Gradient):
+            return _measured(problem, request, local, memory)
+        return _arrived(problem, request, local, memory)
 
 
 def _measured(problem: Problem, request: Gradient, local: Local, memory: Memory) -> tuple[Measured, Memory]:

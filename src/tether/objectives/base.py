@@ -57,6 +57,7 @@ class Objective(ABC):
 
     n_samples: int
     dim: int
+    uses_blas: bool = False  # for so much that it should have all its threads
 
     @abstractmethod
     def evaluate(self, x: Array) -> Evaluation:

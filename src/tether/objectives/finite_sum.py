@@ -50,6 +50,8 @@ class FiniteSum(Objective):
     1.0
     """
 
+    uses_blas = True  # perhaps: the functions are the user's
+
     def __init__(
         self,
         gradient: Function,

@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from tether.objectives.compiled import Compiled
 
 _DENSE_LIMIT = 1000  # size up to which all eigenvalues are computed
+_WIDE = 1000  # size from which a product with a matrix is worth all threads of BLAS
 _ROUNDING = 1e-10  # how unsymmetric or negative a matrix may be by rounding, relative to its size
 
 
@@ -83,6 +84,7 @@ class Quadratic(Objective):
         if len(self.linear) != self.dim:
             raise ValueError(f"linear must have length {self.dim}, the width of C, got {len(self.linear)}.")
         self.constant = _finite_number("constant", constant)
+        self.uses_blas = factors is None and self.dim >= _WIDE
 
     def hessian(self) -> tuple[Any, Array] | None:
         """Return 2C and g, where C is given or cheap to form."""
