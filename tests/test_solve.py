@@ -259,6 +259,16 @@ def test_a_warm_start_needs_fewer_rounds(objective, constraint, name):
     assert warm.success and warm.counts.rounds < cold.counts.rounds
 
 
+def test_naming_the_default_start_costs_one_projection():
+    rng = np.random.default_rng(3)
+    X, y = rng.standard_normal((3_000, 20)) * np.logspace(0, -2, 20), rng.integers(0, 2, 3_000)
+    problem = tether.GLM(X, y, l2=1e-5), tether.Affine(rng.standard_normal((5, 20)), rng.standard_normal(5))
+    silent = tether.solve(*problem, "skip")
+    named = tether.solve(*problem, "skip", x0=np.zeros(20))
+    np.testing.assert_array_equal(named.x, silent.x)
+    assert named.counts.projections == silent.counts.projections + 1
+
+
 def test_an_infeasible_start_is_projected_and_left_alone(objective, constraint):
     x0 = np.full(5, 3.0)
     sol = tether.solve(objective, constraint, "nesterov", x0=x0, max_rounds=1)

@@ -119,7 +119,7 @@ class ProxSkipSVRG(StageWise[ProxSkipSVRGState]):
         return ProxSkipSVRGState(x, x, False, math.inf, NEVER, 1, 0, None, self.step_size, 0, 0, 0, 0)
 
     def warm(self, state: ProxSkipSVRGState) -> ProxSkipSVRGState:
-        """Take h from the gradient at once: h = 0 would lead away from a good point."""
+        """Try h from the gradient at once: h = 0 would lead away from a good point."""
         return state._replace(renewal=DUE) if self.renew else state
 
     def ask(self, state: ProxSkipSVRGState) -> Request:
@@ -184,13 +184,18 @@ class ProxSkipSVRG(StageWise[ProxSkipSVRGState]):
         return state._replace(measured=True, certificate=certificate)
 
     def _renewed(self, state: ProxSkipSVRGState, reply: Measured) -> ProxSkipSVRGState:
-        """Take h = grad F - P grad F; if that changes little, keep the old mix and wait longer next time."""
-        useful = reply.certificate < SLOW * state.certificate
-        patience = 1 if useful else 2 * state.patience
-        old = np.ones(1) if state.weights is None else state.weights
+        """Take h = grad F - P grad F; if that changes little, keep the old mix and wait longer next time.
+
+        At the start the old dual is zero: far from the optimum the gradient there would mislead.
+        """
+        first = state.certificate == math.inf
+        before = reply.scale**2 if first else state.certificate
+        useful = reply.certificate < SLOW * before
+        patience = 1 if useful or first else 2 * state.patience
+        old = np.ones(0 if first else 1) if state.weights is None else state.weights
         return state._replace(
             measured=True,
-            certificate=reply.certificate if useful else state.certificate,
+            certificate=reply.certificate if useful else before,
             renewal=TAKEN if useful else REFUSED,
             patience=patience,
             next_renewal=state.stage + patience,
