@@ -6,6 +6,7 @@ all workers. What is private to a worker (dual variables, running sums, slopes a
 `tether.engines.worker.Memory`, and a request only says how to use it.
 """
 
+import math
 from typing import NamedTuple
 
 import numpy as np
@@ -125,6 +126,7 @@ class Facts(NamedTuple):
     natural_batch: int = 1  # the batch size at which steps are efficient
     seed: int = 0
     n_workers: int = 1
+    round_work: float = math.inf  # of a projection and what comes with it, in samples of a step
 
     @property
     def local_samples(self) -> int:

@@ -78,6 +78,7 @@ class Affine(Constraint):
         self._origin = self._shortest_point()
         self.rank = self._rows.rank
         self.redundant = self._rows.redundant
+        self.work = self._rows.work
         if self.redundant:
             log.info("%r: dropped redundant rows %s.", self, _few(self.redundant))
 

@@ -5,6 +5,7 @@ into its tangent space with ``tangent`` (the linear map P), so that Pi(x) - Pi(y
 Everything that costs (factorisations) happens when the object is built.
 """
 
+import math
 from abc import ABC, abstractmethod
 from typing import Any
 
@@ -19,6 +20,9 @@ class Constraint(ABC):
 
     #: Length of the vectors it acts on; None when any length will do.
     dim: int | None = None
+
+    #: Numbers that a projection reads; infinite where nobody knows.
+    work: float = math.inf
 
     @property
     def equations(self) -> tuple[Any, Array] | None:

@@ -53,6 +53,7 @@ class DenseRows(Rows):
         self._triangle = r[:rank, :rank].copy()
         self._basis = q[:, :rank]
         self._complement = q[:, rank:] if 2 * rank > columns else None
+        self.work = 2.0 * columns * min(rank, columns - rank)
 
     @property
     def _tolerance(self) -> float:

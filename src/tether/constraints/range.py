@@ -55,6 +55,7 @@ class Range(Constraint):
         self.dim = self.shape[0]
         self._rows: Rows = DenseRows(matrix) if isinstance(matrix, np.ndarray) else sparse_rows(matrix)
         self.rank = self._rows.rank
+        self.work = self._rows.work
 
     def project(self, x: Array) -> Array:
         """Return the nearest vector of the subspace."""

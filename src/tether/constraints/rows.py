@@ -6,6 +6,7 @@ Dense matrices, sparse matrices and operators each answer in their own way; rows
 inside, so that the units a user chose for one row do not decide how exactly another is met.
 """
 
+import math
 from abc import ABC, abstractmethod
 from typing import NamedTuple
 
@@ -27,6 +28,7 @@ class Rows(ABC):
     kind: str  # how the rows are stored and solved with, for people
     rank: int | None = None
     redundant: tuple[int, ...] = ()  # rows that the others imply
+    work: float = math.inf  # numbers that a projection reads; infinite where nobody knows
 
     @abstractmethod
     def apply(self, x: Array) -> Array:

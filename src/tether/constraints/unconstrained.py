@@ -23,6 +23,8 @@ class Unconstrained(Constraint):
     [1.0, 2.0]
     """
 
+    work = 0.0
+
     def __init__(self, dim: int | None = None) -> None:
         self.dim = dim
 

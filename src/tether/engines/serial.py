@@ -12,6 +12,8 @@ from tether.engines.base import Engine, Problem
 from tether.engines.worker import Desk, Local, Memory
 from tether.threads import all_blas_threads
 
+ROUND = 400_000  # numbers that compiled code reads while Python gets through a round
+
 
 @final
 class Serial(Engine):
@@ -19,9 +21,14 @@ class Serial(Engine):
 
     def facts(self, problem: Problem) -> Facts:
         """Return the objective's own constants."""
-        objective = problem.objective
+        objective, work = problem.objective, ROUND + problem.constraint.work
         return Facts(
-            objective.n_samples, objective.dim, objective.smoothness, objective.natural_batch, problem.seed
+            objective.n_samples,
+            objective.dim,
+            objective.smoothness,
+            objective.natural_batch,
+            problem.seed,
+            round_work=work / objective.sample_work,
         )
 
     def exchange(self, problem: Problem, request: Request, memory: Memory) -> tuple[Reply, Memory]:

@@ -50,10 +50,11 @@ class DelayedASVRG(StageWise[DelayedASVRGState]):
     ----------
     interval : int or increasing sequence of int, optional
         E, the steps between projections, or the projection times within a stage. Open: 2/(eta L_F) in
-        practice, among workers the whole stage as long as F falls; with ``parameters="theory"`` the stage.
+        practice; where rounds are dear, as they are among workers and where A is large, the whole stage as
+        long as F falls; with ``parameters="theory"`` the stage.
     growth : int, optional
         The factor by which E grows after a stage in which F fell; a stage in which it rose is undone and E
-        shrinks. 1 keeps E as it is. Open: 4 among workers where the interval is open, else 1.
+        shrinks. 1 keeps E as it is. Open: 4 where rounds are dear and the interval is open, else 1.
     stage_length : int, optional
         m. Open: one pass.
     step_size : float, optional
@@ -113,12 +114,12 @@ class DelayedASVRG(StageWise[DelayedASVRGState]):
         mu = facts.smoothness.convexity if self.convexity is None else self.convexity
         filled = replace(self, stage_length=length, batch_size=batch, convexity=mu)
         if self.parameters == "theory":
-            fixed = replace(filled, **reach(self, 1.0, length, facts)._asdict())
+            fixed = replace(filled, **reach(self, 1.0, batch, length, facts)._asdict())
             return fixed._with_theory(facts.smoothness.maximum)
         step = self.step_size or walking_step(batch, facts)
         return replace(
             filled,
-            **reach(self, step, length, facts)._asdict(),
+            **reach(self, step, batch, length, facts)._asdict(),
             step_size=step,
             momentum=0.3 if self.momentum is None else self.momentum,
         )

@@ -48,10 +48,11 @@ class DelayedSVRG(StageWise[DelayedSVRGState]):
     ----------
     interval : int or increasing sequence of int, optional
         E, the steps between projections, or the projection times within a stage. Open: 2/(eta L_F) in
-        practice, among workers the whole stage as long as F falls; with ``parameters="theory"`` the stage.
+        practice; where rounds are dear, as they are among workers and where A is large, the whole stage as
+        long as F falls; with ``parameters="theory"`` the stage.
     growth : int, optional
         The factor by which E grows after a stage in which F fell; a stage in which it rose is undone and E
-        shrinks. 1 keeps E as it is. Open: 4 among workers where the interval is open, else 1.
+        shrinks. 1 keeps E as it is. Open: 4 where rounds are dear and the interval is open, else 1.
     stage_length : int, optional
         m. Open: one pass.
     step_size : float, optional
@@ -113,7 +114,7 @@ class DelayedSVRG(StageWise[DelayedSVRGState]):
         output = self.output if self.output != "auto" else "last" if mu > 0 else "mean"
         return replace(
             self,
-            **reach(self, step, length, facts)._asdict(),
+            **reach(self, step, batch, length, facts)._asdict(),
             stage_length=length,
             step_size=step,
             batch_size=batch,

@@ -16,6 +16,7 @@ from tether.methods.pace import GROWTH, Pace
 from tether.methods.schedule import Interval, as_interval
 
 Rule = Literal["practical", "theory"]
+DEAR = 2.0  # times the work of the steps between two rounds, from where on a round is worth a risk
 
 
 def check_settings(method: Any) -> None:
@@ -104,12 +105,12 @@ class Reach(NamedTuple):
     shortest: int
 
 
-def reach(method: Any, step_size: float, length: int, facts: Facts) -> Reach:
-    """Fill an open interval: a safe length; among workers a whole stage, as long as F falls."""
+def reach(method: Any, step_size: float, batch_size: int, length: int, facts: Facts) -> Reach:
+    """Fill an open interval: a safe length; where rounds are dear, a whole stage, as long as F falls."""
     if method.interval is not None or method.parameters == "theory":
         return Reach(method.interval or length, method.growth or 1, method.shortest or 1)
     safe = walking_interval(step_size, length, facts)
-    if facts.n_workers == 1:
+    if facts.round_work <= DEAR * safe * batch_size:
         return Reach(safe, method.growth or 1, safe)
     return Reach(length, method.growth or GROWTH, safe)
 

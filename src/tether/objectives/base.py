@@ -11,6 +11,8 @@ from tether.objectives.walk import Array, Indices, Walk, Walked, walk_in_numpy
 
 __all__ = ["Array", "Evaluation", "Indices", "Objective", "Smoothness"]
 
+INTERPRETED = 40_000.0  # numbers that compiled code reads while Python gets through a step
+
 
 class Evaluation(NamedTuple):
     """One full pass over the data at a point."""
@@ -87,6 +89,11 @@ class Objective(ABC):
     def natural_batch(self) -> int:
         """The batch size at which steps are efficient: here, a hundred steps a pass, at most 128 samples."""
         return max(1, min(128, self.n_samples // 100))
+
+    @property
+    def sample_work(self) -> float:
+        """What a sample of a step takes, in numbers of a dense row; here, steps are interpreted."""
+        return INTERPRETED / self.natural_batch + self.dim
 
     def cost_of_step(self, walk: Walk) -> int:
         """Return the component gradients that a sample of a step costs: 2 if the anchor's are recomputed."""

@@ -22,6 +22,7 @@ from tether.objectives.walk import Array, Averaging, Walk, Walked
 
 __all__ = ["FACTOR", "Compiled", "Model", "compile_model"]
 
+SCATTERED = 16  # numbers of a dense row that are read while one of a sparse row is found
 _LONGEST_ORDER = 4_000_000  # sample numbers that a walk with full gradients may write down
 
 
@@ -69,6 +70,11 @@ class Compiled(ABC):
     @abstractmethod
     def natural_batch(self) -> int:
         """The batch size at which steps are efficient."""
+
+    @property
+    @abstractmethod
+    def sample_work(self) -> float:
+        """What a sample of a step takes, in numbers of a dense row."""
 
     def evaluate(self, x: Array) -> Evaluation:
         """Return F(x), its gradient and the slopes of all samples, in one pass."""
@@ -145,6 +151,11 @@ class CompiledSparse(Compiled):
         """One sample: a step costs its non-zeros."""
         return 1
 
+    @property
+    def sample_work(self) -> float:
+        """The non-zeros of a row, each of which takes much longer than where it lies beside the next."""
+        return SCATTERED * len(self.rows.data) / self.n_samples * self.model.n_outputs
+
     def pass_over(self, x: Array) -> tuple[float, Array, Array]:
         """Return the sum of losses, the slopes and the sum of gradients."""
         slopes = np.empty((self.n_samples, self.model.n_outputs))
@@ -187,6 +198,11 @@ class CompiledDense(Compiled):
     def natural_batch(self) -> int:
         """A few samples, whose rows share the coefficients that are loaded."""
         return 4 if self.model.n_outputs == 1 else 8
+
+    @property
+    def sample_work(self) -> float:
+        """The entries of a row, for every output."""
+        return float(self.matrix.shape[1] * self.model.n_outputs)
 
     def pass_over(self, x: Array) -> tuple[float, Array, Array]:
         """Return the sum of losses, the slopes and the sum of gradients."""

@@ -208,6 +208,11 @@ class GLM(Objective):
         return self._compiled.natural_batch
 
     @cached_property
+    def sample_work(self) -> float:
+        """The entries of a row, for every output."""
+        return super().sample_work if self._compiled is None else self._compiled.sample_work
+
+    @cached_property
     def _compiled(self) -> "Compiled | None":
         """The kernels for this data; None while it is too small to be worth compiling for."""
         if self.design.n_entries < COMPILE_FROM and not self._eager:
@@ -221,7 +226,7 @@ class GLM(Objective):
     def compile(self) -> None:
         """Use the kernels whatever the size of the data."""
         self._eager = True
-        for known in ("_compiled", "natural_batch"):
+        for known in ("_compiled", "natural_batch", "sample_work"):
             self.__dict__.pop(known, None)
 
     def _shaped(self, x: Array) -> Array:

@@ -127,6 +127,11 @@ class Quadratic(Objective):
         return super().natural_batch if self._compiled is None else self._compiled.natural_batch
 
     @cached_property
+    def sample_work(self) -> float:
+        """The entries of a factor."""
+        return super().sample_work if self._compiled is None else self._compiled.sample_work
+
+    @cached_property
     def _compiled(self) -> "Compiled | None":
         """The kernels for many factors; None while they are too few, or for a matrix."""
         if not isinstance(self.form, _FactorForm) or self.form.design.n_entries < COMPILE_FROM:
