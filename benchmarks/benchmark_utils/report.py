@@ -98,9 +98,9 @@ def _reached(record: dict, gap: float, after_setup: bool) -> tuple[float, float,
 
 def _setup(record: dict) -> float | None:
     """Return when iterative solvers were first heard of; the others do not say."""
-    if any(point["passes"] != point["passes"] for point in record["points"]):
-        return None
-    return median(points[0]["seconds"] for points in _repetitions(record))
+    first = [points[0] for points in _repetitions(record)]
+    unheard = any(point["passes"] != point["passes"] for point in first)
+    return None if unheard else median(point["seconds"] for point in first)
 
 
 def _repetitions(record: dict) -> list[list[dict]]:

@@ -2,11 +2,16 @@
 
 import numpy as np
 import pytest
+from scipy import sparse
 
 import tether
-from tether.conversation import Arrived
+from tether import Affine
+from tether.conversation import Arrived, Facts
+from tether.engines import Problem
 from tether.methods import Anderson, DelayedASVRG, DelayedSVRG
 from tether.methods.pace import FIRST_WAIT, GROWTH
+from tether.objectives.base import Smoothness
+from tether.objectives.compiled import SCATTERED
 
 METHODS = [DelayedSVRG, DelayedASVRG]
 RIGHT = 1.0
@@ -60,6 +65,34 @@ def test_walks_that_are_too_long_are_cut_and_the_run_converges(method):
     paced = tether.solve(objective, constraint, method(**long, growth=GROWTH), tol=1e-9, max_passes=300)
     assert paced.success
     np.testing.assert_allclose(paced.x, minimum(X, y), atol=1e-4)
+
+
+FACTS = Facts(10_000, 50, Smoothness(1.0, 0.01, 1e-4))  # E = 2/(eta L_F) = 1102 steps are safe
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_the_default_is_safe_where_rounds_are_cheap_and_bold_where_they_are_dear(method):
+    cheap, dear = (method().prepare(FACTS._replace(round_work=work)) for work in (2_200, 2_210))
+    assert (cheap.interval, cheap.growth) == (1102, 1)
+    assert (dear.interval, dear.growth, dear.shortest) == (10_000, GROWTH, 1102)
+    assert method().prepare(FACTS).interval == 10_000, "nobody knows what a round costs"
+
+
+def test_a_round_is_worth_the_numbers_that_it_reads():
+    rng = np.random.default_rng(0)
+    X, y = rng.standard_normal((3_000, 40)), rng.integers(0, 2, 3_000)
+
+    def worth(data, rows):
+        objective = tether.GLM(data, y, l2=1e-3)
+        objective.compile()
+        return tether.Serial().facts(Problem(objective, rows)).round_work
+
+    few, many, thin = (Affine(rng.standard_normal((m, 40))) for m in (2, 20, 38))
+    assert worth(X, many) - worth(X, few) == pytest.approx(2 * (20 - 2))
+    assert worth(X, thin) == pytest.approx(worth(X, few)), "the complement is used where it is smaller"
+    assert worth(X, Affine(sparse.csr_array(np.eye(2, 40)))) == np.inf
+    half = sparse.csr_array(X * (np.arange(40) < 5))
+    assert worth(half, few) == pytest.approx(worth(X, few) * 40 / (5 * SCATTERED))
 
 
 @pytest.mark.parametrize("method", METHODS)
