@@ -135,29 +135,6 @@ def test_an_undone_stage_starts_again_from_its_point_and_its_dual(
     assert renew or longest == memory + 2  # a mix of M + 1 duals was gone back to, time and again
 
 
-@pytest.mark.parametrize("inner", INNER)
-def test_a_step_that_was_shortened_is_lengthened_again(strongly_convex, converse, x0, inner):
-    method = Anderson(inner(stage_length=30, batch_size=1))
-    moments = converse(strongly_convex.objective, strongly_convex.constraint, method, x0)
-    moment = next(moments)
-    full = moment.state.inner.step_size
-    moment.state = moment.state._replace(
-        inner=moment.state.inner._replace(step_size=full / 6), softened=3, wait=2, patience=2
-    )
-    sizes = {round(next(moments).state.inner.step_size / full, 3): None for _ in range(18)}
-    assert list(sizes) == [0.167, 0.333, 0.667, 1.0]
-
-
-def test_a_step_that_is_too_long_is_tried_again_only_rarely(ill_conditioned, converse):
-    objective, constraint = ill_conditioned
-    facts = tether.Serial().facts(Problem(objective, constraint))
-    step = 1e3 * ProxSkipSVRG().prepare(facts).step_size
-    moments = converse(objective, constraint, Anderson(ProxSkipSVRG(step_size=step)), np.zeros(8))
-    sizes = [next(moments).state.inner.step_size for _ in range(600)]
-    tries = sum(after > before for before, after in pairwise(sizes))
-    assert 2 <= tries <= 12
-
-
 def test_a_first_dual_that_misleads_is_dropped_before_the_step_is_shortened(strongly_convex, x0):
     problem = Problem(strongly_convex.objective, strongly_convex.constraint)
     method = Anderson(ProxSkipSVRG(renew=True)).prepare(tether.Serial().facts(problem))

@@ -4,6 +4,7 @@ The products go through a basis that is larger than the caches a few columns at 
 finds them where the first has left them, so the basis is read from memory once and not twice.
 """
 
+from contextlib import nullcontext
 from typing import Any, Literal, NamedTuple
 
 import numpy as np
@@ -19,6 +20,8 @@ from tether.threads import one_blas_thread
 # projection by no more than this, while keeping it would divide rounding errors by it.
 DEPENDENT = 1e-12
 BLOCK = 500_000  # numbers of a basis that stay in a cache
+ORTHONORMAL = 2e-15  # by which columns may miss it, a few roundings
+MUCH_WORK = 1e8  # multiplications from which on all threads of BLAS are worth waking
 WELL_CONDITIONED = 1e-5  # the reciprocal condition number from which on Gram matrices lose nothing
 
 
@@ -43,7 +46,7 @@ class DenseRows(Rows):
         self.shape = (matrix.shape[0], matrix.shape[1])
         self.scale = 1.0 / row_lengths(matrix)
         rows, columns = self.shape
-        with one_blas_thread():
+        with nullcontext() if rows * rows * columns > MUCH_WORK else one_blas_thread():
             q, r, order = _factorised((matrix * self.scale[:, None]).T, complement=2 * rows > columns)
         diagonal = np.abs(np.diag(r))
         rank = int(np.sum(diagonal > self._tolerance))
@@ -119,8 +122,8 @@ def _factorised(columns: Array, complement: bool) -> Factors:
 def _factorised_by_gram(columns: Array) -> Factors | None:
     """Return Q and R from the Cholesky factors of two Gram matrices; None where columns nearly depend.
 
-    Several times as fast as pivoting. The second factor removes what the first lost; that takes a condition
-    number below about 1e7 (Yamamoto, Nakatsukasa, Yanagisawa & Fukaya 2015).
+    Several times as fast as pivoting. The second factor removes what the first lost, if that can be seen at
+    all; that takes a condition number below about 1e7 (Yamamoto, Nakatsukasa, Yanagisawa & Fukaya 2015).
     """
     try:
         first = cholesky(dsyrk(1.0, columns, trans=1), check_finite=False)
@@ -129,9 +132,20 @@ def _factorised_by_gram(columns: Array) -> Factors | None:
     if dtrcon(first)[0] < WELL_CONDITIONED:
         return None
     q = dtrsm(1.0, first, columns, side=1, overwrite_b=1)
+    if _is_orthonormal(q):
+        return Factors(q, first, np.arange(columns.shape[1]))
     second = cholesky(dsyrk(1.0, q, trans=1), check_finite=False)
     q = dtrsm(1.0, second, q, side=1, overwrite_b=1)
     return Factors(q, second @ first, np.arange(columns.shape[1]))
+
+
+def _is_orthonormal(q: Array) -> bool:
+    """Look whether Q^T Q leaves random vectors alone, up to rounding."""
+    if q.shape[1] == 0:
+        return True
+    probes = np.random.default_rng(0).standard_normal((2, q.shape[1]))
+    seen = [dgemv(1.0, q, dgemv(1.0, q, probe), trans=1) for probe in probes]
+    return bool(np.linalg.norm(seen - probes) <= ORTHONORMAL * np.linalg.norm(probes))
 
 
 def row_lengths(matrix: Array) -> Array:

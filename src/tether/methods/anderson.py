@@ -12,7 +12,6 @@ import numpy as np
 
 from tether.conversation import Array, Arrived, Descend, Facts, Gradient, Measured, Reply, Request
 from tether.methods.base import Method, StageWise
-from tether.methods.pace import FIRST_WAIT
 from tether.methods.parameters import check_settings
 
 
@@ -30,8 +29,6 @@ class AndersonState(NamedTuple):
     misfits: Array  # f_j, newest last
     images: Array  # G_j, newest last, shape (stages, vectors, p)
     softened: int  # how often walks or steps were shortened
-    wait: int  # good stages before a step that was shortened is lengthened again
-    patience: int  # the wait after the last time that it was shortened
     stage: int
 
 
@@ -42,8 +39,7 @@ class Anderson(Method[AndersonState]):
 
     F is known at the start of every stage. If a mix made it rise, the mix and the memory are dropped and the
     plain image of the last stage is used; if that rose too, the stage is undone and walks or steps shortened.
-    An undone stage starts with all its vectors at the leading one, from where short steps go downhill. After
-    a few good stages, and more after every failure, a shortened step is doubled again.
+    An undone stage starts with all its vectors at the leading one, from where short steps go downhill.
 
     Parameters
     ----------
@@ -88,9 +84,7 @@ class Anderson(Method[AndersonState]):
         assert coordinates is not None
         start, none = np.stack(coordinates), np.zeros(0)
         misfits, images = np.empty((0, len(x))), np.empty((0, *start.shape))
-        return AndersonState(
-            inner, start, none, False, False, start, none, np.inf, misfits, images, 0, 0, 0, 0
-        )
+        return AndersonState(inner, start, none, False, False, start, none, np.inf, misfits, images, 0, 0)
 
     def warm(self, state: AndersonState) -> AndersonState:
         """Start as the inner method does."""
@@ -110,7 +104,6 @@ class Anderson(Method[AndersonState]):
                 return self._step_back(state)
             value = reply.value if reply.complete else np.inf  # last known numbers say nothing of F here
             state = state._replace(value=value, good=state.start, good_weights=state.weights)
-            state = self._lengthen(state) if reply.complete else state
         elif not np.isfinite(reply.end).all():
             return self._step_back(state._replace(mixed=False, good_weights=_padded(state)))
         inner = self.method.tell(state.inner, reply)
@@ -151,21 +144,6 @@ class Anderson(Method[AndersonState]):
             images=state.images[:0],
         )
 
-    def _lengthen(self, state: AndersonState) -> AndersonState:
-        """Double a step that was shortened, once there were good stages enough."""
-        full, now = self.step_size, state.inner.step_size
-        if full is None or now >= full or state.again:
-            return state
-        if state.wait > 0:
-            return state._replace(wait=state.wait - 1)
-        return state._replace(
-            inner=self.method.soften(state.inner, min(2.0, full / now)),
-            softened=state.softened - 1,
-            wait=state.patience - 1,
-            misfits=state.misfits[:0],  # of another map
-            images=state.images[:0],
-        )
-
     def _step_back(self, state: AndersonState) -> AndersonState:
         """Leave a start where F rose: for the plain image if it was a mix, else for the last good start."""
         if state.mixed:
@@ -176,15 +154,8 @@ class Anderson(Method[AndersonState]):
             state.stage <= 1 and weights.any()
         ):  # the gradient of a point far from the optimum was its first dual
             return self._restart(state, start, np.zeros_like(weights))
-        in_a_row = state.wait == state.patience > 0
-        patience = state.patience if in_a_row else max(FIRST_WAIT, 2 * state.patience)
-        state = state._replace(
-            inner=self.method.soften(state.inner, 0.5),
-            softened=state.softened + 1,
-            wait=patience,
-            patience=patience,
-        )
-        return self._restart(state, start, weights)
+        inner = self.method.soften(state.inner, 0.5)
+        return self._restart(state._replace(inner=inner, softened=state.softened + 1), start, weights)
 
     def _restart(self, state: AndersonState, start: Array, weights: Array) -> AndersonState:
         """Start the stage elsewhere, with nothing to extrapolate from."""

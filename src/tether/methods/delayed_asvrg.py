@@ -232,6 +232,6 @@ class DelayedASVRG(StageWise[DelayedASVRGState]):
 
     def soften(self, state: DelayedASVRGState, factor: float) -> DelayedASVRGState:
         """Walk less far, or scale eta."""
-        if factor < 1 and state.pace.shrinks:
+        if state.pace.shrinks:
             return state._replace(pace=state.pace.back())
         return state._replace(step_size=state.step_size * factor)

@@ -194,6 +194,6 @@ class DelayedSVRG(StageWise[DelayedSVRGState]):
 
     def soften(self, state: DelayedSVRGState, factor: float) -> DelayedSVRGState:
         """Walk less far, or scale eta."""
-        if factor < 1 and state.pace.shrinks:
+        if state.pace.shrinks:
             return state._replace(pace=state.pace.back())
         return state._replace(step_size=state.step_size * factor)

@@ -126,13 +126,14 @@ class SparseDesign(Design):
 
     def squared_norms(self) -> Array:
         """Return ||a_i||^2 of every row."""
-        norms, pointers = np.empty(self.n_samples), self.matrix.indptr
+        norms, pointers = np.zeros(self.n_samples), self.matrix.indptr
         step = max(1, BLOCK * self.n_samples // max(1, self.matrix.nnz))
         for begin in range(0, self.n_samples, step):
             rows = pointers[begin : begin + step + 1]
             squares = np.square(self.matrix.data[rows[0] : rows[-1]], dtype=np.float64)
-            sums = np.concatenate([[0.0], np.cumsum(squares)])
-            norms[begin : begin + step] = np.diff(sums[rows - rows[0]])
+            filled = begin + np.flatnonzero(np.diff(rows))
+            if len(filled):
+                norms[filled] = np.add.reduceat(squares, pointers[filled] - rows[0])
         return norms
 
     def block(self, rows: slice) -> Array:
