@@ -4,6 +4,7 @@ import importlib.util
 import json
 import os
 import shutil
+import signal
 import subprocess
 import sys
 from pathlib import Path
@@ -25,9 +26,26 @@ needs_mpi = pytest.mark.skipif(
 )
 
 
-def launch(folder, *checks, n=3, module=("-m", "mpi4py")):
+def launch(folder, *checks, n=3, module=("-m", "mpi4py"), tries=2):
+    """Run ranks to their end. MPICH now and then hangs before any of them has begun, so try twice."""
     command = [LAUNCHER, "-n", str(n), sys.executable, *module, str(SCRIPT), str(folder), *checks]
-    return subprocess.run(command, env=os.environ | QUIET, capture_output=True, text=True, timeout=240)
+    job = subprocess.Popen(
+        command,
+        env=os.environ | QUIET,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        start_new_session=True,
+    )
+    try:
+        out, err = job.communicate(timeout=100)
+    except subprocess.TimeoutExpired:
+        os.killpg(job.pid, signal.SIGKILL)  # the ranks too, which the launcher would leave behind
+        job.communicate()
+        if tries == 1:
+            raise
+        return launch(folder, *checks, n=n, module=module, tries=tries - 1)
+    return subprocess.CompletedProcess(command, job.returncode, out, err)
 
 
 def outcomes(folder, *checks, n=3):
