@@ -4,7 +4,6 @@ import importlib.util
 import json
 import os
 import shutil
-import signal
 import subprocess
 import sys
 from pathlib import Path
@@ -29,19 +28,13 @@ needs_mpi = pytest.mark.skipif(
 def launch(folder, *checks, n=3, module=("-m", "mpi4py"), tries=2):
     """Run ranks to their end. MPICH now and then hangs before any of them has begun, so try twice."""
     command = [LAUNCHER, "-n", str(n), sys.executable, *module, str(SCRIPT), str(folder), *checks]
-    job = subprocess.Popen(
-        command,
-        env=os.environ | QUIET,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-        start_new_session=True,
-    )
+    pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
+    job = subprocess.Popen(command, env=os.environ | QUIET, text=True, **pipes)
     try:
         out, err = job.communicate(timeout=100)
     except subprocess.TimeoutExpired:
-        os.killpg(job.pid, signal.SIGKILL)  # the ranks too, which the launcher would leave behind
-        job.communicate()
+        job.terminate()  # which the launcher passes on to the ranks; killed, it would leave them behind
+        job.communicate(timeout=20)
         if tries == 1:
             raise
         return launch(folder, *checks, n=n, module=module, tries=tries - 1)
