@@ -69,20 +69,13 @@ def test_the_functions_of_the_user_have_all_threads(blas_threads):
     seen = []
 
     def gradient(x, batch):
-        seen.append(("gradient", blas_threads()))
+        seen.append(blas_threads())
         return x
 
     objective = tether.FiniteSum(gradient, lambda x, batch: 0.5 * x @ x, 3, 2, smoothness=1.0, convexity=1.0)
     seen.clear()
-    tether.solve(
-        objective,
-        tether.Affine(np.ones((1, 2)), [1.0]),
-        "dp-svrg",
-        max_rounds=5,
-        callback=lambda intermediate_result: seen.append(("callback", blas_threads())),
-    )
-    assert {name for name, _ in seen} == {"gradient", "callback"}
-    assert all(number == {2} for _, number in seen)
+    tether.solve(objective, tether.Affine(np.ones((1, 2)), [1.0]), "dp-svrg", max_rounds=5)
+    assert len(seen) > 5 and all(number == {2} for number in seen)
 
 
 def test_an_error_inside_gives_the_threads_back(blas_threads):

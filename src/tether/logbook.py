@@ -18,7 +18,6 @@ from tether.progress import Reporter
 from tether.session import Run, Session
 from tether.solution import Counts, History, Row, Solution, Status
 from tether.stopping import Incumbent, Stopping, falls_for_ever, has_diverged, is_far
-from tether.threads import all_blas_threads
 
 log = logging.getLogger("tether")
 Callback = Callable[[OptimizeResult], Any]
@@ -160,8 +159,7 @@ class Logbook:
         if self.callback is None:
             return None
         try:
-            with all_blas_threads():
-                self.callback(self._intermediate(run))
+            self.callback(self._intermediate(run))
         except StopIteration:
             return Status.CALLBACK
         except Exception as error:
