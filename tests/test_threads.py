@@ -74,7 +74,8 @@ def test_the_functions_of_the_user_have_all_threads(blas_threads):
 
     objective = tether.FiniteSum(gradient, lambda x, batch: 0.5 * x @ x, 3, 2, smoothness=1.0, convexity=1.0)
     seen.clear()
-    tether.solve(objective, tether.Affine(np.ones((1, 2)), [1.0]), "dp-svrg", max_rounds=5)
+    start = np.array([3.0, -2.0])
+    tether.solve(objective, tether.Affine(np.ones((1, 2)), [1.0]), "dp-svrg", x0=start, tol=0, max_rounds=9)
     assert len(seen) > 5 and all(number == {2} for number in seen)
 
 

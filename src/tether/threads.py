@@ -81,7 +81,7 @@ def one_blas_thread() -> Iterator[None]:
 
 @contextmanager
 def all_blas_threads() -> Iterator[None]:
-    """Give BLAS its threads back for a while, for objectives in the user's own code and for large products."""
+    """Give BLAS its threads back for a while, for the user's own objectives and for large products."""
     depth = getattr(_here, "depth", 0)
     if depth == 0:
         yield
