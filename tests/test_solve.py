@@ -7,6 +7,7 @@ import pytest
 
 import tether
 from tether import Status
+from tether.conversation import Measured
 from tether.methods import NAMES, DelayedSGD, DelayedSVRG
 
 LEARN_THE_DUAL = ("skip", "proxskip", "proxskip-svrg")
@@ -267,6 +268,19 @@ def test_naming_the_default_start_costs_one_projection():
     named = tether.solve(*problem, "skip", x0=np.zeros(20))
     np.testing.assert_array_equal(named.x, silent.x)
     assert named.counts.projections == silent.counts.projections + 1
+
+
+def test_a_federation_that_starts_near_its_optimum_keeps_near_it():
+    rng = np.random.default_rng(4)
+    workers = []
+    for shift in range(4):
+        X = rng.standard_normal((200, 6)) + shift
+        workers.append(tether.GLM(X, (X @ rng.standard_normal(6) > shift).astype(int), l2=1e-2))
+    best = tether.solve(tether.Federation(workers), method="skip", tol=1e-12)
+    x0 = best.x + 1e-4 * rng.standard_normal(6)
+    moments = tether.iterate(tether.Federation(workers), method="skip", x0=x0)
+    values = [moment.reply.value for moment in islice(moments, 8) if isinstance(moment.reply, Measured)]
+    assert max(values) <= values[0] + 1e-12
 
 
 def test_an_infeasible_start_is_projected_and_left_alone(objective, constraint):

@@ -74,7 +74,7 @@ def one_blas_thread() -> Iterator[None]:
     try:
         yield
     finally:
-        _here.depth -= 1
+        _here.depth = max(0, _here.depth - 1)
         if _here.depth == 0:
             blas.leave()
 
@@ -82,17 +82,17 @@ def one_blas_thread() -> Iterator[None]:
 @contextmanager
 def all_blas_threads() -> Iterator[None]:
     """Give BLAS its threads back for a while, for the user's own objectives and for large products."""
-    depth = getattr(_here, "depth", 0)
-    if depth == 0:
+    depth, blas = getattr(_here, "depth", 0), _blas.get(os.getpid())
+    if depth == 0 or blas is None:
         yield
         return
-    blas, _here.depth = _blas[os.getpid()], 0
-    blas.leave()
     try:
+        blas.leave()
+        _here.depth = 0
         yield
-    finally:
-        blas.enter()
+    finally:  # in an order that an interrupt in between does not upset for good
         _here.depth = depth
+        blas.enter()
 
 
 class _Blas:
@@ -115,7 +115,7 @@ class _Blas:
     def leave(self) -> None:
         """Go back to the threads there were if nobody else is left."""
         with self._lock:
-            self._users -= 1
+            self._users = max(0, self._users - 1)
             if self._users == 0:
                 self._set(self._before)
 

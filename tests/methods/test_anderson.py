@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import tether
-from tether.conversation import Arrived, Measured, Work
+from tether.conversation import Arrived, Descend, Measured, Work
 from tether.engines import Problem
 from tether.methods import Anderson, DelayedASVRG, DelayedSVRG, Nesterov, ProxSkipSVRG
 
@@ -147,6 +147,9 @@ def test_a_first_dual_that_misleads_is_dropped_before_the_step_is_shortened(stro
     assert rose.inner.step_size == state.inner.step_size
     np.testing.assert_array_equal(method.ask(rose).point, start)
     np.testing.assert_array_equal(method.ask(rose).dual.weights, [0.0, 0.0])
+    again = method.tell(rose, Measured(start, 1.0, 1.0, 1.0, None, None, work))
+    assert isinstance(method.ask(again), Descend), "the dual is not taken from the gradient again"
+    np.testing.assert_array_equal(method.ask(again).dual.weights, [0.0, 0.0])
 
 
 def test_without_extrapolation_the_same_step_diverges(strongly_convex):

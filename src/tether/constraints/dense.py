@@ -120,11 +120,13 @@ def _factorised(columns: Array, complement: bool) -> Factors:
 
 
 def _factorised_by_gram(columns: Array) -> Factors | None:
-    """Return Q and R from the Cholesky factors of two Gram matrices; None where columns nearly depend.
+    """Return Q and R from the Cholesky factors of one or two Gram matrices; None where columns nearly depend.
 
     Several times as fast as pivoting. The second factor removes what the first lost, if that can be seen at
     all; that takes a condition number below about 1e7 (Yamamoto, Nakatsukasa, Yanagisawa & Fukaya 2015).
     """
+    if columns.shape[1] == 0:
+        return Factors(columns, np.empty((0, 0)), np.arange(0))
     try:
         first = cholesky(dsyrk(1.0, columns, trans=1), check_finite=False)
     except LinAlgError:
@@ -141,8 +143,6 @@ def _factorised_by_gram(columns: Array) -> Factors | None:
 
 def _is_orthonormal(q: Array) -> bool:
     """Look whether Q^T Q leaves random vectors alone, up to rounding."""
-    if q.shape[1] == 0:
-        return True
     probes = np.random.default_rng(0).standard_normal((2, q.shape[1]))
     seen = [dgemv(1.0, q, dgemv(1.0, q, probe), trans=1) for probe in probes]
     return bool(np.linalg.norm(seen - probes) <= ORTHONORMAL * np.linalg.norm(probes))

@@ -1,6 +1,5 @@
 """One machine, one worker: a projection is linear algebra."""
 
-from contextlib import nullcontext
 from typing import final
 
 import numpy as np
@@ -10,7 +9,6 @@ from tether.engines import worker
 from tether.engines.averaging import tangent_part
 from tether.engines.base import Engine, Problem
 from tether.engines.worker import Desk, Local, Memory
-from tether.threads import all_blas_threads
 
 ROUND = 400_000  # numbers that compiled code reads while Python gets through a round
 
@@ -33,8 +31,7 @@ class Serial(Engine):
 
     def exchange(self, problem: Problem, request: Request, memory: Memory) -> tuple[Reply, Memory]:
         """Work, project, settle."""
-        with all_blas_threads() if problem.objective.uses_blas else nullcontext():
-            local, memory = worker.work(Desk(problem.objective, problem.seed), request, memory)
+        local, memory = worker.work(Desk(problem.objective, problem.seed), request, memory)
         if isinstance(request, Gradient):
             return _measured(problem, request, local, memory)
         return _arrived(problem, request, local, memory)

@@ -7,6 +7,7 @@ result settles its private memory (`settle`). The functions are pure: memory goe
 import math
 import time
 from collections.abc import Callable
+from contextlib import nullcontext
 from typing import NamedTuple
 
 import numpy as np
@@ -15,6 +16,7 @@ from tether.conversation import Descend, Dual, Gradient, Request
 from tether.engines.sampling import Pass, Stream, batches
 from tether.objectives.base import Array, Evaluation, Objective
 from tether.objectives.walk import Averaging, Indices, Walk
+from tether.threads import all_blas_threads, all_taken
 
 
 class Memory(NamedTuple):
@@ -95,9 +97,11 @@ def carry_out(
 
 def work(desk: Desk, request: Request, memory: Memory) -> tuple[Local, Memory]:
     """Do the local part of a request."""
-    if isinstance(request, Gradient):
-        return _measure(desk.objective, request, memory)
-    return _walk(desk, request, memory)
+    alone = desk.objective.uses_blas and not all_taken()
+    with all_blas_threads() if alone else nullcontext():
+        if isinstance(request, Gradient):
+            return _measure(desk.objective, request, memory)
+        return _walk(desk, request, memory)
 
 
 def settle(request: Request, local: Local, projected: tuple[Array, ...], memory: Memory) -> Memory:

@@ -29,6 +29,7 @@ class AndersonState(NamedTuple):
     misfits: Array  # f_j, newest last
     images: Array  # G_j, newest last, shape (stages, vectors, p)
     softened: int  # how often walks or steps were shortened
+    seeded: bool  # the first dual is the gradient's, not a learned one
     stage: int
 
 
@@ -38,7 +39,8 @@ class Anderson(Method[AndersonState]):
     """Extrapolate the stages of a method from its last few.
 
     F is known at the start of every stage. If a mix made it rise, the mix and the memory are dropped and the
-    plain image of the last stage is used; if that rose too, the stage is undone and walks or steps shortened.
+    plain image of the last stage is used; if that rose too, the stage is undone and walks or steps shortened,
+    unless it was the first one and had its dual from the gradient: then that dual is dropped.
     An undone stage starts with all its vectors at the leading one, from where short steps go downhill.
 
     Parameters
@@ -84,7 +86,9 @@ class Anderson(Method[AndersonState]):
         assert coordinates is not None
         start, none = np.stack(coordinates), np.zeros(0)
         misfits, images = np.empty((0, len(x))), np.empty((0, *start.shape))
-        return AndersonState(inner, start, none, False, False, start, none, np.inf, misfits, images, 0, 0)
+        return AndersonState(
+            inner, start, none, False, False, start, none, np.inf, misfits, images, 0, False, 0
+        )
 
     def warm(self, state: AndersonState) -> AndersonState:
         """Start as the inner method does."""
@@ -142,6 +146,7 @@ class Anderson(Method[AndersonState]):
             again=False,
             misfits=state.misfits[:0],
             images=state.images[:0],
+            seeded=state.stage == 0,
         )
 
     def _step_back(self, state: AndersonState) -> AndersonState:
@@ -150,10 +155,9 @@ class Anderson(Method[AndersonState]):
             return self._restart(state, state.images[-1], np.ones(1))
         start, weights = np.repeat(state.good[:1], len(state.good), axis=0), state.good_weights
         state = state._replace(again=True)
-        if (
-            state.stage <= 1 and weights.any()
-        ):  # the gradient of a point far from the optimum was its first dual
-            return self._restart(state, start, np.zeros_like(weights))
+        if state.seeded and state.stage <= 1:  # by the gradient of a point far from the optimum
+            inner = self.method.soften(state.inner, 1.0)  # which puts the next renewal off
+            return self._restart(state._replace(inner=inner, seeded=False), start, np.zeros_like(weights))
         inner = self.method.soften(state.inner, 0.5)
         return self._restart(state._replace(inner=inner, softened=state.softened + 1), start, weights)
 

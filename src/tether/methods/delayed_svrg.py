@@ -48,8 +48,8 @@ class DelayedSVRG(StageWise[DelayedSVRGState]):
     ----------
     interval : int or increasing sequence of int, optional
         E, the steps between projections, or the projection times within a stage. Open: 2/(eta L_F) in
-        practice; where rounds are dear, as they are among workers and where A is large, the whole stage as
-        long as F falls; with ``parameters="theory"`` the stage.
+        practice; where rounds are dear, as among workers, where A is large and where nobody knows what a
+        projection costs, the whole stage as long as F falls; with ``parameters="theory"`` the stage.
     growth : int, optional
         The factor by which E grows after a stage in which F fell; a stage in which it rose is undone and E
         shrinks. 1 keeps E as it is. Open: 4 where rounds are dear and the interval is open, else 1.

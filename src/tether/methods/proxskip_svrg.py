@@ -189,8 +189,8 @@ class ProxSkipSVRG(StageWise[ProxSkipSVRGState]):
         At the start the old dual is zero: far from the optimum the gradient there would mislead.
         """
         first = state.certificate == math.inf
-        before = reply.scale**2 if first else state.certificate
-        useful = reply.certificate < SLOW * before
+        before = _without_dual(reply) if first else state.certificate
+        useful = not reply.certificate >= SLOW * before  # also where workers do not tell
         patience = 1 if useful or first else 2 * state.patience
         old = np.ones(0 if first else 1) if state.weights is None else state.weights
         return state._replace(
@@ -240,3 +240,9 @@ class ProxSkipSVRG(StageWise[ProxSkipSVRGState]):
         """Scale eta; the stage that is tried again keeps its dual."""
         wait = max(state.next_renewal, state.stage + 1)
         return state._replace(step_size=state.step_size * factor, next_renewal=wait)
+
+
+def _without_dual(reply: Measured) -> float:
+    """Return the certificate for h = 0: the mean over workers of ||grad f_k||^2."""
+    norms = np.array([reply.scale]) if reply.work.workers is None else reply.work.workers[:, 1]
+    return float(np.mean(np.square(norms)))

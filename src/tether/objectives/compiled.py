@@ -154,7 +154,7 @@ class CompiledSparse(Compiled):
     @property
     def sample_work(self) -> float:
         """The non-zeros of a row, each of which takes much longer than where it lies beside the next."""
-        return SCATTERED * len(self.rows.data) / self.n_samples * self.model.n_outputs
+        return max(1.0, SCATTERED * len(self.rows.data) / self.n_samples * self.model.n_outputs)
 
     def pass_over(self, x: Array) -> tuple[float, Array, Array]:
         """Return the sum of losses, the slopes and the sum of gradients."""
@@ -202,7 +202,7 @@ class CompiledDense(Compiled):
     @property
     def sample_work(self) -> float:
         """The entries of a row, for every output."""
-        return float(self.matrix.shape[1] * self.model.n_outputs)
+        return max(1.0, float(self.matrix.shape[1] * self.model.n_outputs))
 
     def pass_over(self, x: Array) -> tuple[float, Array, Array]:
         """Return the sum of losses, the slopes and the sum of gradients."""

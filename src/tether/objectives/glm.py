@@ -209,7 +209,7 @@ class GLM(Objective):
 
     @cached_property
     def sample_work(self) -> float:
-        """The entries of a row, for every output."""
+        """What a sample of a step takes, compiled or interpreted."""
         return super().sample_work if self._compiled is None else self._compiled.sample_work
 
     @cached_property

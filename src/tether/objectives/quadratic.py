@@ -128,7 +128,7 @@ class Quadratic(Objective):
 
     @cached_property
     def sample_work(self) -> float:
-        """The entries of a factor."""
+        """What a factor of a step takes, compiled or interpreted."""
         return super().sample_work if self._compiled is None else self._compiled.sample_work
 
     @cached_property

@@ -22,6 +22,7 @@ class Weighted(Objective):
     def __init__(self, objective: Objective, weight: float) -> None:
         self.objective, self.weight = objective, float(weight)
         self.n_samples, self.dim = objective.n_samples, objective.dim
+        self.uses_blas = objective.uses_blas
 
     def evaluate(self, x: Array) -> Evaluation:
         """Return weight f(x) and its gradient; slopes stay those of f."""
