@@ -6,7 +6,7 @@ import tether
 from tether import demo
 from tether.cli import main
 from tether.report import plot_convergence
-from tether.solution import History, Row
+from tether.run.solution import History, Row
 
 
 def test_theory_prints_every_method_and_a_recommendation(capsys):

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 import tether
-from tether.conversation import Arrived, Measured
 from tether.methods import NAMES, Anderson, DelayedSVRG, Regularised
+from tether.requests import Arrived, Measured
 
 METHODS = [*sorted({*NAMES, "auto"}), Anderson(DelayedSVRG(interval=7)), Regularised(DelayedSVRG(interval=7))]
 

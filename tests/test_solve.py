@@ -7,8 +7,8 @@ import pytest
 
 import tether
 from tether import Status
-from tether.conversation import Measured
 from tether.methods import NAMES, DelayedSGD, DelayedSVRG
+from tether.requests import Measured
 
 LEARN_THE_DUAL = ("skip", "proxskip", "proxskip-svrg")
 

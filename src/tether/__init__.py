@@ -6,7 +6,6 @@ minimise F(x) = (1/N) sum_i f_i(x)  subject to  A x = b
 from tether import methods, splits, theory
 from tether.constraints import Affine, Consensus, Constraint, Flow, Range, Unconstrained
 from tether.engines import Engine, Serial
-from tether.logbook import CallbackError
 from tether.objectives import (
     GLM,
     Federation,
@@ -17,7 +16,8 @@ from tether.objectives import (
     from_jax,
     from_torch,
 )
-from tether.solution import Counts, History, Solution, Status
+from tether.run.record import CallbackError
+from tether.run.solution import Counts, History, Solution, Status
 from tether.solve import Moment, iterate, solve
 
 __version__ = "0.1.0"

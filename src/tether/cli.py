@@ -105,7 +105,7 @@ def _theory(options: argparse.Namespace, console: Console) -> None:
 
 def _flower_init(options: argparse.Namespace, console: Console) -> None:
     try:
-        from tether.engines.flower.init import init
+        from tether.engines.flower.starter import init
     except ModuleNotFoundError as error:
         raise ValueError(_without_flower(error)) from error
     init(options.folder)

@@ -23,7 +23,7 @@ from tether.methods import (
     ProxSkip,
 )
 from tether.objectives import GLM
-from tether.solution import Solution
+from tether.run.solution import Solution
 from tether.solve import solve
 
 TOL = 1e-6

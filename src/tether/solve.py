@@ -19,22 +19,24 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy.optimize import LinearConstraint
 
-from tether.checkpoint import as_path
+from tether.arrays import Array
 from tether.constraints import Constraint, as_constraint
-from tether.conversation import Array, Reply
-from tether.direct import direct_solution
-from tether.engines.base import Engine, Problem
+from tether.engines.base import Engine
+from tether.engines.in_process import Workers
 from tether.engines.serial import Serial
-from tether.engines.workers import Workers
-from tether.logbook import Callback, CallbackError, Logbook
+from tether.inputs import numbers
 from tether.methods import Auto, Method, as_method, check_method
 from tether.objectives import Federation, Objective
-from tether.objectives.inputs import numbers
-from tether.presolve import STRICTER, Reduced, reduce
-from tether.progress import Live, Silent
-from tether.session import Run, Session
-from tether.solution import Counts, Solution
-from tether.stopping import DEFAULT_PASSES, Stopping, check_budgets
+from tether.problem import Problem
+from tether.requests import Reply
+from tether.run.keeper import as_path
+from tether.run.progress import Live, Silent
+from tether.run.record import Callback, CallbackError, Logbook
+from tether.run.solution import Counts, Solution
+from tether.run.turn import Run, Session
+from tether.run.verdict import DEFAULT_PASSES, Stopping, check_budgets
+from tether.shortcuts.optimality_system import direct_solution
+from tether.shortcuts.projected_data import STRICTER, Reduced, reduce
 from tether.threads import one_blas_thread
 
 

@@ -6,12 +6,12 @@ import pytest
 pytest.importorskip("flwr")
 
 import tether
-from tether.conversation import Descend
 from tether.engines.flower import Flower
 from tether.engines.flower.client import _caught_up, _memory, _read
 from tether.engines.flower.messages import unpack
 from tether.engines.flower.orders import Order
 from tether.methods import Anderson, ProxSkip, ProxSkipSVRG, Scaffold
+from tether.requests import Descend
 
 
 @pytest.mark.parametrize(

@@ -8,13 +8,13 @@ import pytest
 pytest.importorskip("flwr")
 
 import tether
-from tether.conversation import Gradient
 from tether.engines.base import WorkerError
 from tether.engines.flower import Flower
 from tether.engines.flower.messages import unpack
 from tether.engines.flower.orders import Order, Privacy
 from tether.engines.flower.privacy import Releases, epsilon
 from tether.methods import DelayedSGD, ProxSkip
+from tether.requests import Gradient
 
 NOISY = Privacy(clip=1.0, noise=2.0)
 

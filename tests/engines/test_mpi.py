@@ -11,8 +11,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from tether.conversation import Descend, Dual, Gradient
 from tether.engines.mpi.settings import alike, difference, digest, leaves, ranks, sketch, sketch_of
+from tether.requests import Descend, Dual, Gradient
 
 SCRIPT = Path(__file__).with_name("mpi_ranks.py")
 BIN = str(Path(sys.executable).parent)

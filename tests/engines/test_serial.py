@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 
 import tether
-from tether.conversation import Arrived, Average, Descend, Dual, Gradient, Measured, Work
 from tether.engines import Problem, Serial
-from tether.engines.worker import Memory
+from tether.engines.local_work import Memory
+from tether.requests import Arrived, Average, Descend, Dual, Gradient, Measured, Work
 
 N, P = 12, 5
 A = np.random.default_rng(1).standard_normal((2, P))

@@ -7,7 +7,7 @@ import pytest
 
 import tether
 from tether.engines import Problem
-from tether.engines.worker import Memory
+from tether.engines.local_work import Memory
 
 
 class Known(NamedTuple):

@@ -8,8 +8,8 @@ from scipy.special import expit
 
 import tether
 from tether.engines import Problem
+from tether.engines.local_work import Memory
 from tether.engines.sampling import Stream, batches
-from tether.engines.worker import Memory
 
 N, P = 24, 6
 

@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 
 import tether
-from tether.conversation import Arrived, Descend, Measured, Work
 from tether.engines import Problem
 from tether.methods import Anderson, DelayedASVRG, DelayedSVRG, Nesterov, ProxSkipSVRG
+from tether.requests import Arrived, Descend, Measured, Work
 
 LENGTH, SIZE, ETA, DAMPING = 12, 2, 0.3, 1e-8
 

@@ -16,7 +16,7 @@ from tether.methods import (
     ProxSkipSVRG,
     Regularised,
 )
-from tether.solution import Counts
+from tether.run.solution import Counts
 
 START = Counts(rounds=1, projections=1)  # x0 is projected
 SHORT = {"interval": 3, "stage_length": 8, "batch_size": 2}

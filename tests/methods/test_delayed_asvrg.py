@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from tether import theory
-from tether.conversation import Arrived
 from tether.methods import DelayedASVRG, DelayedSVRG
+from tether.requests import Arrived
 
 LENGTH, STAGES, ETA, THETA = 10, 4, 0.3, 0.8
 FIRST_STEPS = ["anchor", "coupled"]

@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 import tether
-from tether.conversation import Arrived
 from tether.methods import DelayedSGD
+from tether.requests import Arrived
 
 LENGTH, STAGES, ETA = 10, 3, 0.3
 

@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
-from tether.conversation import Arrived
 from tether.methods import DelayedSVRG
+from tether.requests import Arrived
 
 LENGTH, STAGES, ETA = 10, 3, 0.3
 

@@ -6,12 +6,13 @@ from scipy import sparse
 
 import tether
 from tether import Affine
-from tether.conversation import Arrived, Facts
 from tether.engines import Problem
 from tether.methods import Anderson, DelayedASVRG, DelayedSVRG
 from tether.methods.pace import FIRST_WAIT, GROWTH
 from tether.objectives.base import Smoothness
 from tether.objectives.compiled import SCATTERED
+from tether.problem import Facts
+from tether.requests import Arrived
 
 METHODS = [DelayedSVRG, DelayedASVRG]
 RIGHT = 1.0

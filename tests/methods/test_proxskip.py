@@ -5,8 +5,8 @@ import pytest
 from scipy.linalg import block_diag
 
 import tether
-from tether.conversation import Arrived, Measured
 from tether.methods import ProxSkip, ProxSkipSVRG
+from tether.requests import Arrived, Measured
 
 GAMMA, ROUNDS = 0.4, 8
 

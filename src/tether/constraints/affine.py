@@ -10,13 +10,14 @@ from typing import Any
 import numpy as np
 from scipy.sparse.linalg import LinearOperator
 
-from tether.constraints.base import Array, Constraint
-from tether.constraints.checks import real_matrix, real_vector
-from tether.constraints.consistency import listed, require_consistent
-from tether.constraints.dense import DenseRows
-from tether.constraints.operator import operator_rows
-from tether.constraints.rows import Rows
-from tether.constraints.sparse import sparse_rows
+from tether.arrays import Array
+from tether.constraints.algebra.consistency import listed, require_consistent
+from tether.constraints.algebra.dense import DenseRows
+from tether.constraints.algebra.operator import operator_rows
+from tether.constraints.algebra.rows import Rows
+from tether.constraints.algebra.sparse import sparse_rows
+from tether.constraints.base import Constraint
+from tether.inputs import real_matrix, real_vector
 
 log = logging.getLogger("tether")
 

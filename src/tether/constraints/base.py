@@ -9,10 +9,7 @@ import math
 from abc import ABC, abstractmethod
 from typing import Any
 
-import numpy as np
-from numpy.typing import NDArray
-
-Array = NDArray[np.float64]
+from tether.arrays import Array
 
 
 class Constraint(ABC):

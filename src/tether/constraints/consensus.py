@@ -4,7 +4,8 @@ import operator
 
 import numpy as np
 
-from tether.constraints.base import Array, Constraint
+from tether.arrays import Array
+from tether.constraints.base import Constraint
 
 
 class Consensus(Constraint):

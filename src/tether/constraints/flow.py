@@ -11,10 +11,11 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 from scipy.sparse.csgraph import connected_components
 
-from tether.constraints.base import Array, Constraint
-from tether.constraints.checks import as_array, real_vector
-from tether.constraints.consistency import listed, require_consistent
-from tether.constraints.sparse import sparse_rows
+from tether.arrays import Array
+from tether.constraints.algebra.consistency import listed, require_consistent
+from tether.constraints.algebra.sparse import sparse_rows
+from tether.constraints.base import Constraint
+from tether.inputs import as_array, real_vector
 
 
 class Flow(Constraint):

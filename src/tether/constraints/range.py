@@ -6,11 +6,12 @@ import numpy as np
 import scipy.sparse as sp
 from scipy.sparse.linalg import LinearOperator
 
-from tether.constraints.base import Array, Constraint
-from tether.constraints.checks import real_matrix
-from tether.constraints.dense import DenseRows
-from tether.constraints.rows import Rows
-from tether.constraints.sparse import sparse_rows
+from tether.arrays import Array
+from tether.constraints.algebra.dense import DenseRows
+from tether.constraints.algebra.rows import Rows
+from tether.constraints.algebra.sparse import sparse_rows
+from tether.constraints.base import Constraint
+from tether.inputs import real_matrix
 
 
 class Range(Constraint):

@@ -2,7 +2,8 @@
 
 import numpy as np
 
-from tether.constraints.base import Array, Constraint
+from tether.arrays import Array
+from tether.constraints.base import Constraint
 
 
 class Unconstrained(Constraint):

@@ -3,9 +3,10 @@
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-from tether.engines.base import Engine, Problem
+from tether.engines.base import Engine
+from tether.engines.in_process import Workers
 from tether.engines.serial import Serial
-from tether.engines.workers import Workers
+from tether.problem import Problem
 
 if TYPE_CHECKING:
     from tether.engines.mpi import MPI

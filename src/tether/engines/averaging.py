@@ -9,9 +9,10 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from tether.arrays import Array
 from tether.constraints.base import Constraint
-from tether.conversation import Array, Arrived, Gradient, Measured, Reply, Request, Work
-from tether.engines.worker import Upload
+from tether.engines.local_work import Upload
+from tether.requests import Arrived, Gradient, Measured, Reply, Request, Work
 
 LITTLE = 1e-5  # the share of a direction below which its projection has lost too many digits
 

@@ -3,12 +3,12 @@
 from abc import ABC, abstractmethod
 from collections.abc import Callable
 from contextlib import AbstractContextManager, nullcontext
-from typing import Any, NamedTuple, TypeVar
+from typing import Any, TypeVar
 
-from tether.constraints.base import Constraint
-from tether.conversation import Array, Facts, Reply, Request
-from tether.engines.worker import Memory, light
-from tether.objectives.base import Objective
+from tether.arrays import Array
+from tether.engines.local_work import Memory, without_caches
+from tether.problem import Facts, Problem
+from tether.requests import Reply, Request
 
 T = TypeVar("T")
 
@@ -19,14 +19,6 @@ class WorkerError(RuntimeError):
 
 class MemoryLost(WorkerError):  # noqa: N818
     """A worker came back without its memory: the method has to start anew from where it got."""
-
-
-class Problem(NamedTuple):
-    """Minimise F subject to a constraint; the seed fixes which samples the steps see."""
-
-    objective: Objective
-    constraint: Constraint
-    seed: int = 0
 
 
 class Engine(ABC):
@@ -75,7 +67,7 @@ class Engine(ABC):
 
     def collect(self, memory: Any) -> Any:
         """Return the memory of all workers for a checkpoint, without what can be computed again."""
-        return light(memory)
+        return without_caches(memory)
 
     def hand_out(self, memory: Any) -> Any:
         """Return from a checkpoint's memory what belongs in this process."""

@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from tether.objectives.walk import Indices
+from tether.arrays import Indices
 
 
 class Stream(NamedTuple):

@@ -4,11 +4,12 @@ from typing import final
 
 import numpy as np
 
-from tether.conversation import Arrived, Descend, Facts, Gradient, Measured, Reply, Request, Work
-from tether.engines import worker
+from tether.engines import local_work
 from tether.engines.averaging import tangent_part
-from tether.engines.base import Engine, Problem
-from tether.engines.worker import Desk, Local, Memory
+from tether.engines.base import Engine
+from tether.engines.local_work import Local, Memory, Worker
+from tether.problem import Facts, Problem
+from tether.requests import Arrived, Descend, Gradient, Measured, Reply, Request, Work
 
 ROUND = 400_000  # numbers that compiled code reads while Python gets through a round
 
@@ -31,7 +32,7 @@ class Serial(Engine):
 
     def exchange(self, problem: Problem, request: Request, memory: Memory) -> tuple[Reply, Memory]:
         """Work, project, settle."""
-        local, memory = worker.work(Desk(problem.objective, problem.seed), request, memory)
+        local, memory = local_work.work(Worker(problem.objective, problem.seed), request, memory)
         if isinstance(request, Gradient):
             return _measured(problem, request, local, memory)
         return _arrived(problem, request, local, memory)
@@ -49,14 +50,14 @@ def _measured(problem: Problem, request: Gradient, local: Local, memory: Memory)
         tangent, vectors = tangent_part(problem.constraint, local.direction)
         misfit, normal = tangent, full - tangent
         work = work._replace(rounds=1, projections=vectors)
-        memory = worker.settle(request, local, (tangent,), memory)
+        memory = local_work.settle(request, local, (tangent,), memory)
     certificate, scale = float(misfit @ misfit), float(np.linalg.norm(full))
     return Measured(request.point, evaluation.value, certificate, scale, tangent, normal, work), memory
 
 
 def _arrived(problem: Problem, request: Descend, local: Local, memory: Memory) -> tuple[Arrived, Memory]:
     projected = tuple(problem.constraint.project(point) for point in local.points)
-    memory = worker.settle(request, local, projected, memory)
+    memory = local_work.settle(request, local, projected, memory)
     average = projected[1] if len(projected) > 1 else None
     work = Work(local.steps, local.gradients, 1, len(projected))
     return Arrived(projected[0], average, work), memory

@@ -3,7 +3,6 @@
 from collections.abc import Callable
 from typing import Any
 
-from tether.conversation import Facts
 from tether.methods.anderson import Anderson
 from tether.methods.auto import Auto
 from tether.methods.base import Method, StageWise
@@ -16,6 +15,7 @@ from tether.methods.proxskip import ProxSkip
 from tether.methods.proxskip_svrg import ProxSkipSVRG
 from tether.methods.regularised import Regularised
 from tether.methods.scaffold import Scaffold
+from tether.problem import Facts
 
 __all__ = [
     "LBFGS",

@@ -10,9 +10,11 @@ from typing import Any, NamedTuple, Self, final
 
 import numpy as np
 
-from tether.conversation import Array, Arrived, Descend, Facts, Gradient, Measured, Reply, Request
+from tether.arrays import Array
 from tether.methods.base import Method, StageWise
 from tether.methods.parameters import check_settings
+from tether.problem import Facts
+from tether.requests import Arrived, Descend, Gradient, Measured, Reply, Request
 
 
 class AndersonState(NamedTuple):
@@ -156,9 +158,9 @@ class Anderson(Method[AndersonState]):
         start, weights = np.repeat(state.good[:1], len(state.good), axis=0), state.good_weights
         state = state._replace(again=True)
         if state.seeded and state.stage <= 1:  # by the gradient of a point far from the optimum
-            inner = self.method.soften(state.inner, 1.0)  # which puts the next renewal off
+            inner = self.method.shorten(state.inner, 1.0)  # which puts the next renewal off
             return self._restart(state._replace(inner=inner, seeded=False), start, np.zeros_like(weights))
-        inner = self.method.soften(state.inner, 0.5)
+        inner = self.method.shorten(state.inner, 0.5)
         return self._restart(state._replace(inner=inner, softened=state.softened + 1), start, weights)
 
     def _restart(self, state: AndersonState, start: Array, weights: Array) -> AndersonState:

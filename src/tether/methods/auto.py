@@ -10,11 +10,13 @@ from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from typing import NamedTuple, Self, final
 
-from tether.conversation import Array, Facts, Gradient, Measured, Reply, Request
+from tether.arrays import Array
 from tether.methods.anderson import Anderson, AndersonState
 from tether.methods.base import Method
 from tether.methods.lbfgs import LBFGS, LBFGSState
 from tether.methods.proxskip_svrg import ProxSkipSVRG
+from tether.problem import Facts
+from tether.requests import Gradient, Measured, Reply, Request
 
 SMALL = 1_000  # samples below which L-BFGS is quick enough for anybody
 PATIENCE = 40  # stages in which the certificate must fall to a tenth

@@ -3,7 +3,9 @@
 from abc import ABC, abstractmethod
 from typing import Generic, Protocol, Self, TypeVar
 
-from tether.conversation import Array, Facts, Gradient, Reply, Request
+from tether.arrays import Array
+from tether.problem import Facts
+from tether.requests import Gradient, Reply, Request
 
 
 class State(Protocol):
@@ -89,5 +91,5 @@ class StageWise(Method[S]):
         return self
 
     @abstractmethod
-    def soften(self, state: S, factor: float) -> S:
+    def shorten(self, state: S, factor: float) -> S:
         """Return the state with shorter walks, or with its step size multiplied by a factor."""

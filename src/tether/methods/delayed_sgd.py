@@ -4,10 +4,12 @@ from dataclasses import dataclass, replace
 from typing import NamedTuple, Self, final
 
 from tether import theory
-from tether.conversation import Array, Arrived, Average, Descend, Facts, Reply
+from tether.arrays import Array
 from tether.methods.base import Method
 from tether.methods.parameters import Rule, batch_or_default, check_settings, steps_per_pass
 from tether.methods.schedule import Interval, largest_gap, next_projection
+from tether.problem import Facts
+from tether.requests import Arrived, Average, Descend, Reply
 
 
 class DelayedSGDState(NamedTuple):

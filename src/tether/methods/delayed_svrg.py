@@ -4,7 +4,7 @@ from dataclasses import dataclass, replace
 from typing import NamedTuple, Self, final
 
 from tether import theory
-from tether.conversation import Array, Arrived, Average, Descend, Facts, Gradient, Measured, Reply, Request
+from tether.arrays import Array
 from tether.methods.base import StageWise
 from tether.methods.pace import Pace
 from tether.methods.parameters import (
@@ -18,6 +18,8 @@ from tether.methods.parameters import (
     walking_step,
 )
 from tether.methods.schedule import Interval, largest_gap, next_projection
+from tether.problem import Facts
+from tether.requests import Arrived, Average, Descend, Gradient, Measured, Reply, Request
 
 
 class DelayedSVRGState(NamedTuple):
@@ -192,7 +194,7 @@ class DelayedSVRG(StageWise[DelayedSVRGState]):
         """Start the stage elsewhere."""
         return state._replace(anchor=coordinates[0], x=coordinates[1], shift=None, step=0)
 
-    def soften(self, state: DelayedSVRGState, factor: float) -> DelayedSVRGState:
+    def shorten(self, state: DelayedSVRGState, factor: float) -> DelayedSVRGState:
         """Walk less far, or scale eta."""
         if state.pace.shrinks:
             return state._replace(pace=state.pace.back())

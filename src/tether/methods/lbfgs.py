@@ -10,9 +10,11 @@ from typing import NamedTuple, Self, final
 
 import numpy as np
 
-from tether.conversation import Array, Facts, Gradient, Measured, Reply
+from tether.arrays import Array
 from tether.methods.base import Method
 from tether.methods.parameters import check_settings
+from tether.problem import Facts
+from tether.requests import Gradient, Measured, Reply
 
 DECREASE = 1e-4  # sufficient decrease (Armijo)
 CURVATURE = 0.9  # weak Wolfe

@@ -6,9 +6,11 @@ from typing import NamedTuple, Self, final
 
 import numpy as np
 
-from tether.conversation import Array, Facts, Gradient, Measured, Reply
+from tether.arrays import Array
 from tether.methods.base import Method
 from tether.methods.parameters import check_settings
+from tether.problem import Facts
+from tether.requests import Gradient, Measured, Reply
 
 
 class NesterovState(NamedTuple):

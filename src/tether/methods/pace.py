@@ -8,7 +8,8 @@ from typing import NamedTuple, Self
 
 import numpy as np
 
-from tether.conversation import Array, Measured, Reply
+from tether.arrays import Array
+from tether.requests import Measured, Reply
 
 GROWTH = 4  # by which an open interval grows and shrinks
 FIRST_WAIT = 4  # good stages after the first failure; doubled by every other

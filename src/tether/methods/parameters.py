@@ -11,9 +11,10 @@ from typing import Any, Literal, NamedTuple
 
 import numpy as np
 
-from tether.conversation import Array, Facts
+from tether.arrays import Array
 from tether.methods.pace import GROWTH, Pace
 from tether.methods.schedule import Interval, as_interval
+from tether.problem import Facts
 
 Rule = Literal["practical", "theory"]
 DEAR = 2.0  # times the work of the steps between two rounds, from where on a round is worth a risk

@@ -11,9 +11,11 @@ from typing import NamedTuple, Self, final
 import numpy as np
 
 from tether import theory
-from tether.conversation import Array, Arrived, Descend, Dual, Facts, Gradient, Reply
+from tether.arrays import Array
 from tether.methods.base import Method
 from tether.methods.parameters import check_settings
+from tether.problem import Facts
+from tether.requests import Arrived, Descend, Dual, Gradient, Reply
 
 
 class ProxSkipState(NamedTuple):

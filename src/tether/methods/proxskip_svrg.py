@@ -17,9 +17,11 @@ from typing import NamedTuple, Self, final
 import numpy as np
 
 from tether import theory
-from tether.conversation import Array, Arrived, Descend, Dual, Facts, Gradient, Measured, Reply, Request
+from tether.arrays import Array
 from tether.methods.base import StageWise
 from tether.methods.parameters import Rule, batch_or_default, check_settings, steps_per_pass, walking_step
+from tether.problem import Facts
+from tether.requests import Arrived, Descend, Dual, Gradient, Measured, Reply, Request
 
 NEVER, DUE, TAKEN, REFUSED = range(4)
 SLOW = 0.5  # the fall of the certificate over a stage below which h is under suspicion
@@ -236,7 +238,7 @@ class ProxSkipSVRG(StageWise[ProxSkipSVRGState]):
         """Have the workers remember the duals of that many stages."""
         return replace(self, keep=memory)
 
-    def soften(self, state: ProxSkipSVRGState, factor: float) -> ProxSkipSVRGState:
+    def shorten(self, state: ProxSkipSVRGState, factor: float) -> ProxSkipSVRGState:
         """Scale eta; the stage that is tried again keeps its dual."""
         wait = max(state.next_renewal, state.stage + 1)
         return state._replace(step_size=state.step_size * factor, next_renewal=wait)

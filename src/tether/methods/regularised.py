@@ -10,9 +10,11 @@ from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from typing import Any, NamedTuple, Self, final
 
-from tether.conversation import Array, Arrived, Facts, Gradient, Measured, Pull, Reply, Request
+from tether.arrays import Array
 from tether.methods.base import Method
 from tether.methods.parameters import check_settings
+from tether.problem import Facts
+from tether.requests import Arrived, Gradient, Measured, Pull, Reply, Request
 
 
 class RegularisedState(NamedTuple):

@@ -14,9 +14,11 @@ from typing import NamedTuple, Self, final
 
 import numpy as np
 
-from tether.conversation import Array, Arrived, Descend, Dual, Facts, Reply
+from tether.arrays import Array
 from tether.methods.base import Method
 from tether.methods.parameters import batch_or_default, check_settings, steps_per_pass
+from tether.problem import Facts
+from tether.requests import Arrived, Descend, Dual, Reply
 
 
 class ScaffoldState(NamedTuple):

@@ -7,7 +7,8 @@ An objective answers two questions about its data: the full pass (`evaluate`) an
 from abc import ABC, abstractmethod
 from typing import Any, NamedTuple
 
-from tether.objectives.walk import Array, Indices, Walk, Walked, walk_in_numpy
+from tether.arrays import Array, Indices
+from tether.objectives.walk import Walk, Walked, walk_in_numpy
 
 __all__ = ["Array", "Evaluation", "Indices", "Objective", "Smoothness"]
 

@@ -12,13 +12,14 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from tether import threads
+from tether.arrays import Array
 from tether.kernels import dense, sparse_outputs
 from tether.kernels import sparse as sparse_one
 from tether.kernels.arguments import CSR, NONE, Mean, Samples, Steps
 from tether.kernels.losses import FACTOR
 from tether.objectives.base import Evaluation
 from tether.objectives.design import DenseDesign, Design, SparseDesign, WithOnes
-from tether.objectives.walk import Array, Averaging, Walk, Walked
+from tether.objectives.walk import Averaging, Walk, Walked
 
 __all__ = ["FACTOR", "Compiled", "Model", "compile_model"]
 

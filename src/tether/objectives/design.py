@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from tether.objectives.walk import Array, Indices
+from tether.arrays import Array, Indices
 
 #: Stored numbers from which a model is worth compiling for.
 COMPILE_FROM = 200_000

@@ -9,9 +9,9 @@ from collections.abc import Callable
 
 import numpy as np
 
+from tether.arrays import Array
+from tether.inputs import nonnegative
 from tether.objectives.base import Objective, Smoothness
-from tether.objectives.inputs import nonnegative
-from tether.objectives.walk import Array
 
 _RADIUS = 1e-3
 _FULL_STEPS, _FULL_MARGIN = 15, 1.25

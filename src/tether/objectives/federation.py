@@ -12,7 +12,8 @@ from typing import Any, final
 
 import numpy as np
 
-from tether.objectives.base import Array, Evaluation, Indices, Objective, Smoothness
+from tether.arrays import Array, Indices
+from tether.objectives.base import Evaluation, Objective, Smoothness
 from tether.objectives.design import COMPILE_FROM
 from tether.objectives.weighted import Weighted
 

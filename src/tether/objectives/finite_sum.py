@@ -6,10 +6,10 @@ from typing import Any
 
 import numpy as np
 
+from tether.arrays import Array, Indices
+from tether.inputs import nonnegative, positive_integer
 from tether.objectives.base import Evaluation, Objective, Smoothness
 from tether.objectives.estimate import checked_smoothness, known_or_estimated
-from tether.objectives.inputs import nonnegative, positive_integer
-from tether.objectives.walk import Array, Indices
 
 Function = Callable[[Array, Indices], Any]
 

@@ -10,9 +10,10 @@ from typing import TYPE_CHECKING, Any, NamedTuple, final
 import numpy as np
 from numpy.typing import NDArray
 
+from tether.arrays import Array, Indices
+from tether.inputs import matrix, nonnegative, vector
 from tether.objectives.base import Evaluation, Objective, Smoothness
 from tether.objectives.design import COMPILE_FROM, Rows, as_design
-from tether.objectives.inputs import matrix, nonnegative, vector
 from tether.objectives.losses import Labels, Loss, Squared, as_loss
 from tether.objectives.spectrum import (
     gram_is_affordable,
@@ -20,7 +21,7 @@ from tether.objectives.spectrum import (
     largest_eigenvalue,
     smallest_gram_eigenvalue,
 )
-from tether.objectives.walk import Array, Indices, Walk, Walked, walk_in_numpy
+from tether.objectives.walk import Walk, Walked, walk_in_numpy
 
 if TYPE_CHECKING:
     from tether.objectives.compiled import Compiled

@@ -13,10 +13,11 @@ import jax.numpy as jnp
 import numpy as np
 from jax.flatten_util import ravel_pytree
 
+from tether.arrays import Array, Indices
+from tether.inputs import nonnegative
 from tether.objectives.base import Evaluation, Objective, Smoothness
 from tether.objectives.estimate import checked_smoothness, known_or_estimated, with_ridge
-from tether.objectives.inputs import nonnegative
-from tether.objectives.walk import Array, Indices, Walk, Walked, walk_in_numpy
+from tether.objectives.walk import Walk, Walked, walk_in_numpy
 
 try:
     from jax import enable_x64

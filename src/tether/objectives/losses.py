@@ -12,8 +12,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import expit
 
-from tether.objectives.inputs import nonnegative, numbers, positive_integer, vector
-from tether.objectives.walk import Array
+from tether.arrays import Array
+from tether.inputs import nonnegative, numbers, positive_integer, vector
 
 Labels = NDArray[Any]
 

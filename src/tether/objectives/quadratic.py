@@ -13,10 +13,11 @@ from numpy.typing import NDArray
 from scipy import sparse
 from scipy.linalg import eigvalsh
 
+from tether.arrays import Array, Indices
+from tether.inputs import matrix as checked_matrix
+from tether.inputs import numbers, vector
 from tether.objectives.base import Evaluation, Objective, Smoothness
 from tether.objectives.design import COMPILE_FROM, as_design
-from tether.objectives.inputs import matrix as checked_matrix
-from tether.objectives.inputs import numbers, vector
 from tether.objectives.spectrum import (
     gram_is_affordable,
     gram_matrix,
@@ -25,7 +26,7 @@ from tether.objectives.spectrum import (
     smallest_gram_eigenvalue,
     smallest_sparse_eigenvalue,
 )
-from tether.objectives.walk import Array, Indices, Walk, Walked, walk_in_numpy
+from tether.objectives.walk import Walk, Walked, walk_in_numpy
 
 if TYPE_CHECKING:
     from tether.objectives.compiled import Compiled

@@ -11,8 +11,8 @@ from scipy.linalg import eigh_tridiagonal, eigvalsh
 from scipy.sparse.linalg import ArpackError, ArpackNoConvergence, eigsh
 
 from tether import threads
+from tether.arrays import Array
 from tether.objectives.design import Design
-from tether.objectives.walk import Array
 from tether.threads import one_blas_thread
 
 Product = Callable[[Array], Array]

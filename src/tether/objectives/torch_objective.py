@@ -13,10 +13,10 @@ import numpy as np
 import torch
 from torch.utils.data import TensorDataset, default_collate
 
+from tether.arrays import Array, Indices
+from tether.inputs import nonnegative
 from tether.objectives.base import Evaluation, Objective, Smoothness
 from tether.objectives.estimate import checked_smoothness, known_or_estimated, with_ridge
-from tether.objectives.inputs import nonnegative
-from tether.objectives.walk import Array, Indices
 
 _CHUNK_NUMBERS = 1 << 22  # numbers of the inputs handled together in a full pass
 

@@ -10,14 +10,10 @@ last point of a walk. Compiled kernels are tested against this loop.
 
 from typing import TYPE_CHECKING, NamedTuple
 
-import numpy as np
-from numpy.typing import NDArray
+from tether.arrays import Array, Indices
 
 if TYPE_CHECKING:
     from tether.objectives.base import Objective
-
-Array = NDArray[np.float64]
-Indices = NDArray[np.int64]
 
 
 class Averaging(NamedTuple):

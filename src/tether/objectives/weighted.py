@@ -2,8 +2,9 @@
 
 from typing import Any, final
 
+from tether.arrays import Array, Indices
 from tether.objectives.base import Evaluation, Objective, Smoothness
-from tether.objectives.walk import Array, Indices, Walk, Walked
+from tether.objectives.walk import Walk, Walked
 
 
 @final

@@ -6,7 +6,7 @@ from pathlib import Path
 import numpy as np
 from matplotlib.figure import Figure
 
-from tether.solution import History
+from tether.run.solution import History
 
 
 def plot_convergence(

@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from tether.objectives.walk import Array, Indices
+from tether.arrays import Array, Indices
 from tether.splits.inputs import coded, index_arrays
 
 _SHOWN = 12  # a table with more classes than this tells only how many each worker holds

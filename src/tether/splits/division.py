@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from tether.objectives.inputs import positive_integer
-from tether.objectives.walk import Array, Indices
+from tether.arrays import Array, Indices
+from tether.inputs import positive_integer
 from tether.splits.inputs import coded, generator, number_of_workers
 
 _EVEN = 1e100  # shares drawn with a larger alpha are equal to the last bit; its multiples could overflow

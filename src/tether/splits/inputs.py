@@ -6,8 +6,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from tether.objectives.inputs import positive_integer
-from tether.objectives.walk import Indices
+from tether.arrays import Indices
+from tether.inputs import positive_integer
 
 
 def number_of_workers(n_workers: int, n_samples: int) -> int:

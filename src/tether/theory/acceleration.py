@@ -12,7 +12,7 @@ import math
 
 import numpy as np
 
-from tether.constraints.base import Array
+from tether.arrays import Array
 from tether.theory.validation import check_count, check_positive, check_stage
 
 __all__ = ["drift", "first_momentum", "momentum", "momentum_sequence", "next_momentum", "restart_length"]

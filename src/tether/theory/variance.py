@@ -10,7 +10,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from tether.constraints.base import Array, Constraint
+from tether.arrays import Array
+from tether.constraints.base import Constraint
 from tether.objectives.base import Objective
 from tether.theory.validation import check_count
 

@@ -1,8 +1,8 @@
 """Federated deployment with Flower: the same methods, where the workers are other people's machines.
 
 A node answers two kinds of messages: who it is (`hello`) and what to do (`work`, a request of
-`tether.conversation`). The server runs the ordinary `tether.solve` with the engine `Flower`, whose exchange
-is a round of messages. Only the vectors of `tether.engines.worker.Upload` leave a node.
+`tether.requests`). The server runs the ordinary `tether.solve` with the engine `Flower`, whose exchange
+is a round of messages. Only the vectors of `tether.engines.local_work.Upload` leave a node.
 
     client_app(load)     answers for one node; load(context) returns its objective
     server_app(...)      runs the method on the server
@@ -10,6 +10,5 @@ is a round of messages. Only the vectors of `tether.engines.worker.Upload` leave
 
 from tether.engines.flower.client import client_app
 from tether.engines.flower.engine import Flower
-from tether.engines.flower.server import server_app
 
-__all__ = ["Flower", "client_app", "server_app"]
+__all__ = ["Flower", "client_app"]

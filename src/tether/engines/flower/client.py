@@ -18,15 +18,15 @@ import numpy as np
 from flwr.app import Context, Message, RecordDict
 from flwr.clientapp import ClientApp
 
-from tether.checkpoint import flatten, restore
-from tether.conversation import Descend
-from tether.engines import worker
+from tether.engines import local_work
 from tether.engines.flower.messages import pack, unpack
 from tether.engines.flower.orders import Draft, Hello, Notebook, Order
-from tether.engines.flower.privacy import disguise
-from tether.engines.worker import Desk, Local, Memory
+from tether.engines.flower.privacy import protect
+from tether.engines.local_work import Local, Memory, Worker
 from tether.objectives.base import Objective
 from tether.objectives.weighted import Weighted
+from tether.packing import flatten, restore
+from tether.requests import Descend
 
 log = logging.getLogger("tether")
 Load = Callable[[Context], Objective]
@@ -97,11 +97,11 @@ def _work(order: Order, objective: Objective, context: Context) -> RecordDict:
         return pack(answer=Answer(number, lost=True, remembers=False))
     if order.weight != 1.0:
         objective = Weighted(objective, order.weight)
-    desk = Desk(objective, order.seed, number)
-    done = worker.carry_out(
-        desk, request, _caught_up(order, kept), partial(disguise, request, privacy=order.privacy)
+    desk = Worker(objective, order.seed, number)
+    done = local_work.carry_out(
+        desk, request, _caught_up(order, kept), partial(protect, request, privacy=order.privacy)
     )
-    local, memory = done.local, worker.light(done.memory)._replace(anchor=None)
+    local, memory = done.local, local_work.without_caches(done.memory)._replace(anchor=None)
     keeps = request.dual is not None or memory.duals is not None or memory.total is not None
     if keeps:
         asked = (order.gradient, order.descend)
@@ -122,7 +122,7 @@ def _memory(order: Order, notebook: Notebook | None) -> Memory | None:
     draft = notebook.draft
     if draft is not None and draft.number == order.expects:
         local = Local(draft.points, draft.direction, None, draft.dual)
-        return worker.settle(draft.request, local, order.settled, draft.memory)
+        return local_work.settle(draft.request, local, order.settled, draft.memory)
     return notebook.memory if notebook.version == order.expects else None
 
 
@@ -131,8 +131,8 @@ def _caught_up(order: Order, memory: Memory) -> Memory:
     still = np.zeros(order.dim)
     for dual in order.missed:
         walk = Descend(still, steps=0, step_size=0.0, batch_size=None, dual=dual)
-        local = Local((still,), dual=worker.dual_of(dual, memory))
-        memory = worker.settle(walk, local, (still,), memory)
+        local = Local((still,), dual=local_work.dual_of(dual, memory))
+        memory = local_work.settle(walk, local, (still,), memory)
     return memory
 
 

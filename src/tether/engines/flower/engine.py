@@ -14,20 +14,21 @@ import numpy as np
 from flwr.app import Message, RecordDict
 from flwr.serverapp import Grid
 
-from tether.conversation import Descend, Facts, Gradient, Measured, Reply, Request
 from tether.engines.averaging import combine
-from tether.engines.base import Engine, MemoryLost, Problem, WorkerError
+from tether.engines.base import Engine, MemoryLost, WorkerError
 from tether.engines.flower.client import Answer
-from tether.engines.flower.faraway import Faraway
 from tether.engines.flower.ledger import Ledger
 from tether.engines.flower.messages import pack, size, unpack
 from tether.engines.flower.orders import Order, Privacy
 from tether.engines.flower.post import TRIES, Post
 from tether.engines.flower.precision import widened
 from tether.engines.flower.privacy import Releases, check_private
+from tether.engines.flower.remote import RemoteObjective
 from tether.engines.flower.roster import Roster, listed, reason
-from tether.engines.worker import Upload
-from tether.engines.workers import participants
+from tether.engines.in_process import participants
+from tether.engines.local_work import Upload
+from tether.problem import Facts, Problem
+from tether.requests import Descend, Gradient, Measured, Reply, Request
 
 log = logging.getLogger("tether")
 
@@ -100,7 +101,7 @@ class Flower(Engine):
         self._roster = Roster(grid, workers, timeout)
         self._seen: dict[tuple[str, int], Upload] = {}  # by run and worker, the last gradient of audits too
 
-    def introduce(self) -> Faraway:
+    def introduce(self) -> RemoteObjective:
         """Wait until all workers are there and return what is known of their data."""
         return self._roster.gather()
 
@@ -187,7 +188,7 @@ class Flower(Engine):
 
     def _order(self, problem: Problem, request: Request, ledger: Ledger, worker: int) -> RecordDict:
         far = problem.objective
-        assert isinstance(far, Faraway)
+        assert isinstance(far, RemoteObjective)
         order = Order(
             ledger.run,
             ledger.number,

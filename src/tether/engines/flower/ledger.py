@@ -6,8 +6,9 @@ from uuid import uuid4
 
 import numpy as np
 
-from tether.conversation import Array, Dual, Gradient, Request
-from tether.engines.worker import Upload
+from tether.arrays import Array
+from tether.engines.local_work import Upload
+from tether.requests import Dual, Gradient, Request
 
 
 class Ledger(NamedTuple):

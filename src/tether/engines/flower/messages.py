@@ -6,7 +6,7 @@ from typing import Any, TypeVar
 import numpy as np
 from flwr.app import Array, ArrayRecord, ConfigRecord, RecordDict
 
-from tether.checkpoint import flatten, restore
+from tether.packing import flatten, restore
 
 T = TypeVar("T")
 

@@ -2,9 +2,10 @@
 
 from typing import NamedTuple
 
-from tether.conversation import Array, Descend, Dual, Gradient, Request
-from tether.engines.worker import Memory
+from tether.arrays import Array
+from tether.engines.local_work import Memory
 from tether.objectives.base import Smoothness
+from tether.requests import Descend, Dual, Gradient, Request
 
 
 class Hello(NamedTuple):
@@ -55,7 +56,7 @@ class Order(NamedTuple):
 
 
 class Draft(NamedTuple):
-    """Work that was sent and not yet settled: what `tether.engines.worker.settle` needs, and no more."""
+    """Work that was sent and not yet settled: what `tether.engines.local_work.settle` needs, and no more."""
 
     number: int
     gradient: Gradient | None

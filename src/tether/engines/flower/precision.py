@@ -18,8 +18,9 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from tether.conversation import Array, Measured
-from tether.engines.worker import Upload
+from tether.arrays import Array
+from tether.engines.local_work import Upload
+from tether.requests import Measured
 
 RELATIVE = 2.0**-24
 TINY = 2.0**-150

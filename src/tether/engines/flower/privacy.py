@@ -13,10 +13,11 @@ from pathlib import Path
 
 import numpy as np
 
-from tether.conversation import Array, Descend, Request
+from tether.arrays import Array
 from tether.engines.flower.orders import Privacy
 from tether.engines.flower.precision import rounded
-from tether.engines.worker import Local
+from tether.engines.local_work import Local
+from tether.requests import Descend, Request
 
 
 class Releases:
@@ -74,7 +75,7 @@ class Releases:
         return counts
 
 
-def disguise(request: Request, local: Local, privacy: Privacy) -> Local:
+def protect(request: Request, local: Local, privacy: Privacy) -> Local:
     """Return local work as it may be seen; the node itself goes on with the same vectors."""
     if privacy.clip:
         check_private(request)

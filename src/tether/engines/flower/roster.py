@@ -8,10 +8,10 @@ from flwr.app import Message
 from flwr.serverapp import Grid
 
 from tether.engines.base import WorkerError
-from tether.engines.flower.faraway import Faraway
 from tether.engines.flower.messages import pack, unpack
 from tether.engines.flower.orders import Hello
 from tether.engines.flower.post import POLL, TRIES, Post
+from tether.engines.flower.remote import RemoteObjective
 
 log = logging.getLogger("tether")
 
@@ -26,7 +26,7 @@ class Roster:
         self._refused: set[int] = set()  # nodes that cannot take part
         self._post = Post(grid, "query.hello", timeout)
 
-    def gather(self) -> Faraway:
+    def gather(self) -> RemoteObjective:
         """Wait until all workers are there and return what is known of their data."""
         deadline = time.monotonic() + self.patience
         while len(self.nodes) < self.workers:
@@ -46,7 +46,7 @@ class Roster:
                     f"workers must have one dimension: worker 0 has {cards[0].dim}, worker {card.partition} "
                     f"has {card.dim}; give all nodes the same columns."
                 )
-        return Faraway(cards)
+        return RemoteObjective(cards)
 
     def wait_for(self, workers: Collection[int], seconds: float) -> None:
         """Give workers that are not there some time to come."""

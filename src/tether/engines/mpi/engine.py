@@ -12,20 +12,21 @@ from typing import Any, NamedTuple, TypeVar, final
 
 import numpy as np
 
-from tether.conversation import Array, Arrived, Facts, Gradient, Measured, Reply, Request
-from tether.engines import worker
+from tether.arrays import Array, Indices
+from tether.engines import local_work
 from tether.engines.averaging import check_losses, combine
-from tether.engines.base import Engine, Problem
+from tether.engines.base import Engine
+from tether.engines.in_process import participants
+from tether.engines.local_work import Memory, Upload, Worker
 from tether.engines.mpi.launch import check_launch, mpi
 from tether.engines.mpi.meeting import Meeting, attempt
 from tether.engines.mpi.settings import Sketch, difference, leaves, ranks, sketch_of
-from tether.engines.worker import Desk, Memory, Upload
-from tether.engines.workers import participants
 from tether.objectives.base import Objective, Smoothness
 from tether.objectives.design import COMPILE_FROM
 from tether.objectives.federation import Federation, pooled_smoothness
-from tether.objectives.walk import Indices
 from tether.objectives.weighted import Weighted
+from tether.problem import Facts, Problem
+from tether.requests import Arrived, Gradient, Measured, Reply, Request
 from tether.splits import iid
 
 __all__ = ["MPI", "shard"]
@@ -94,10 +95,10 @@ class MPI(Engine):
         """Work on this rank, average over the ranks that took part, settle on this rank."""
         rank, size = self._comm.rank, self._comm.size
         names = participants(request, size, problem.seed)
-        desk = Desk(problem.objective, problem.seed, rank)
+        desk = Worker(problem.objective, problem.seed, rank)
         done, failure = None, None
         if rank in names:
-            done, failure = attempt(lambda: worker.carry_out(desk, request, memory))
+            done, failure = attempt(lambda: local_work.carry_out(desk, request, memory))
         mine = () if done is None else done.upload.vectors
         numbers = () if done is None else (*done.upload[2:], len(mine))
         table = self._meeting.hold("exchange", settings=leaves(request), numbers=numbers, failure=failure)
@@ -107,7 +108,7 @@ class MPI(Engine):
         reply = self._spread(request, lambda: combine(problem.constraint, request, uploads, names, size)[0])
         if done is None:
             return reply, memory
-        return reply, worker.settle(request, done.local, _projected(reply), done.memory)
+        return reply, local_work.settle(request, done.local, _projected(reply), done.memory)
 
     def lead(self, action: Callable[[], T]) -> T:
         """Have rank 0 act and everybody hear what came of it, an error included."""
@@ -117,7 +118,7 @@ class MPI(Engine):
     def collect(self, memory: Memory) -> Memory | tuple[Memory, ...]:
         """Return the memory of all ranks on rank 0, and their own on the others."""
         self._meeting.hold("collect")
-        mine = worker.light(memory)
+        mine = local_work.without_caches(memory)
         everybody = self._comm.gather(mine)
         return mine if everybody is None else tuple(everybody)
 

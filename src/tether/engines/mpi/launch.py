@@ -15,7 +15,7 @@ except RuntimeError as error:
         f"engine MPI() found mpi4py but no MPI library ({error}); pip install mpich, or load your cluster's."
     ) from error
 
-from tether.objectives.inputs import positive_integer
+from tether.inputs import positive_integer
 
 #: Variables in which launchers tell a process how many there are.
 LAUNCHERS = {

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 import numpy as np
 
-from tether.conversation import Array
+from tether.arrays import Array
 from tether.engines.mpi.settings import difference, digest, ranks, sketch
 
 if TYPE_CHECKING:

@@ -4,7 +4,7 @@ from flwr.app import Context
 from sklearn.datasets import load_digits
 
 from tether import GLM, splits
-from tether.engines.flower import client_app
+from tether.flower import client_app
 from tether.objectives.losses import Multinomial
 
 

@@ -1,0 +1,1 @@
+"""The linear algebra behind the sets: row spaces of dense and sparse matrices and of operators."""

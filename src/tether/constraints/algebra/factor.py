@@ -1,0 +1,71 @@
+"""Two sparse factorisations that solve (A A^T + delta I) y = r without pivoting for size.
+
+Both matrices are symmetric and, thanks to delta, can be eliminated in any order, so the order is free to
+keep the factors sparse.
+"""
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+from scipy.sparse.csgraph import reverse_cuthill_mckee
+from scipy.sparse.linalg import splu
+
+from tether.arrays import Array
+
+# A A^T with this many times the entries of A is worth avoiding.
+TOO_FULL = 30
+
+#: One forward and one backward substitution: r to y.
+Sweep = Callable[[Array], Array]
+
+
+def product_fills_in(matrix: sp.csr_array) -> bool:
+    """Tell whether A A^T would have many more entries than A, because some columns of A are nearly full."""
+    in_column = np.bincount(matrix.indices, minlength=matrix.shape[1]).astype(float)
+    entries = min(float(in_column @ in_column), float(matrix.shape[0]) ** 2)
+    return entries > TOO_FULL * (matrix.nnz + matrix.shape[0])
+
+
+def work_of_factorising(matrix: sp.csr_array) -> float:
+    """Return an estimate from above of the multiplications that a factorisation takes.
+
+    It is that of A A^T with its rows in band order, columns of A that are nearly full left out.
+    """
+    in_column = np.bincount(matrix.indices, minlength=matrix.shape[1])
+    thin = sp.csr_array(matrix[:, in_column <= np.sqrt(matrix.shape[0])])
+    product = sp.csr_array(abs(thin) @ abs(thin).T)
+    order = reverse_cuthill_mckee(product, symmetric_mode=True)
+    place = np.empty(len(order), dtype=np.int64)
+    place[order] = np.arange(len(order))
+    row_of = np.repeat(np.arange(matrix.shape[0]), np.diff(product.indptr))
+    leftmost = place.copy()
+    np.minimum.at(leftmost, row_of, place[product.indices])
+    return float(np.sum((place - leftmost).astype(float) ** 2))
+
+
+def factorise_product(matrix: sp.csr_array, delta: float) -> Sweep | None:
+    """Factorise A A^T + delta I."""
+    product = sp.csc_array(matrix @ matrix.T + delta * sp.eye_array(matrix.shape[0]))
+    factor = _factorise(product)
+    return None if factor is None else factor.solve
+
+
+def factorise_augmented(matrix: sp.csr_array, delta: float) -> Sweep | None:
+    """Factorise [[I, A^T], [A, -delta I]], which keeps a full column of A as sparse as it is."""
+    rows, columns = matrix.shape
+    corner = -delta * sp.eye_array(rows)
+    factor = _factorise(sp.block_array([[sp.eye_array(columns), matrix.T], [matrix, corner]], format="csc"))
+    if factor is None:
+        return None
+    return lambda r: factor.solve(np.concatenate([np.zeros(columns), -r]))[columns:]
+
+
+def _factorise(matrix: sp.csc_array) -> Any:
+    try:
+        return splu(
+            matrix, permc_spec="MMD_AT_PLUS_A", diag_pivot_thresh=0.0, options={"SymmetricMode": True}
+        )
+    except RuntimeError:  # an exact zero as pivot
+        return None

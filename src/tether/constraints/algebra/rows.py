@@ -1,0 +1,55 @@
+"""The row space of a matrix and its complement, the tangent space of {x : A x = b}.
+
+Every affine set needs the same four things of the rows of A: the part of a direction outside their span,
+multipliers for the part inside it, the shortest solution of A x = b, and the two products with A.
+Dense matrices, sparse matrices and operators each answer in their own way; rows are taken at unit length
+inside, so that the units a user chose for one row do not decide how exactly another is met.
+"""
+
+import math
+from abc import ABC, abstractmethod
+from typing import NamedTuple
+
+from tether.arrays import Array
+
+
+class Fit(NamedTuple):
+    """The shortest least-squares solution of A x = b."""
+
+    point: Array
+    misfit: Array  # b - A x with every row scaled to unit length
+
+
+class Rows(ABC):
+    """The rows of an m x p matrix A."""
+
+    shape: tuple[int, int]
+    scale: Array  # the factor that gives each row unit length; 1 for a row of zeros
+    kind: str  # how the rows are stored and solved with, for people
+    rank: int | None = None
+    redundant: tuple[int, ...] = ()  # rows that the others imply
+    work: float = math.inf  # numbers that a projection reads; infinite where nobody knows
+
+    @abstractmethod
+    def apply(self, x: Array) -> Array:
+        """Return A x."""
+
+    @abstractmethod
+    def adjoint(self, y: Array) -> Array:
+        """Return A^T y."""
+
+    @abstractmethod
+    def tangent(self, v: Array) -> Array:
+        """Return the part of v orthogonal to every row, (I - A^+ A) v."""
+
+    @abstractmethod
+    def component(self, v: Array) -> Array:
+        """Return the part of v in the span of the rows, A^+ A v."""
+
+    @abstractmethod
+    def multipliers(self, gradient: Array) -> Array:
+        """Return a least-squares solution lambda of A^T lambda = gradient."""
+
+    @abstractmethod
+    def fit(self, b: Array) -> Fit:
+        """Return the shortest least-squares solution of A x = b and what it misses."""

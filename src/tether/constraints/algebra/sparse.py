@@ -1,0 +1,125 @@
+"""Rows of a sparse matrix: a sparse factorisation of A A^T, or conjugate gradients where that would fill in.
+
+Nothing here is ever dense. Three solvers compete, and the shape of the matrix decides:
+
+- A A^T + delta I, factorised, for most matrices: delta stands in for the rows that are redundant;
+- the augmented matrix [[I, A^T], [A, -delta I]] when a few columns are so full that A A^T would be dense;
+- conjugate gradients when they converge in a few dozen iterations, as on expander graphs, whose
+  factorisation would fill in completely.
+"""
+
+import logging
+from collections.abc import Iterator
+
+import numpy as np
+import scipy.sparse as sp
+
+from tether.arrays import Array
+from tether.constraints.algebra.conjugate import conjugate_gradients, norm
+from tether.constraints.algebra.factor import (
+    Sweep,
+    factorise_augmented,
+    factorise_product,
+    product_fills_in,
+    work_of_factorising,
+)
+from tether.constraints.algebra.refined import EPS, RefinedRows, Solver, UnitRows
+
+# Below this many rows a factorisation is always affordable.
+MANY_ROWS = 5_000
+# More iterations than this cost more than the triangular solves of a typical factorisation ...
+FEW_ITERATIONS = 60
+# ... but if the factorisation itself may take this many multiplications, more of them are welcome.
+MUCH_WORK = 2e10
+MORE_ITERATIONS = 300
+# Tried in turn, until random directions are projected to rounding accuracy.
+DELTAS = (1e-13, 1e-11, 1e-9)
+
+INEXACT = "The rows of A are nearly dependent: projections onto A x = b will not reach full accuracy."
+log = logging.getLogger("tether")
+
+
+def sparse_rows(matrix: sp.csr_array) -> RefinedRows:
+    """Return the rows of a sparse matrix with the solver that suits it."""
+    unit = _unit_rows(matrix)
+    if matrix.shape[0] > MANY_ROWS and _is_iterative(matrix, unit):
+        return iterative_rows(unit, "sparse, iterative")
+    best, least = None, np.inf
+    for rows in _attempts(matrix, unit):
+        roughness = rows.roughness()
+        if roughness <= 1.0:
+            return rows
+        if best is None or roughness < least:
+            best, least = rows, roughness
+    log.warning(INEXACT)
+    assert best is not None  # the last attempt needs no factorisation and is always made
+    return best
+
+
+def iterative_rows(unit: UnitRows, kind: str) -> RefinedRows:
+    """Return rows solved with by conjugate gradients, however many iterations that takes."""
+    return RefinedRows(unit, iterative_solver(unit, 10 * min(unit.shape) + 100), kind)
+
+
+def iterative_solver(unit: UnitRows, limit: int) -> Solver:
+    """Return conjugate gradients as a solver; rows of unit length are preconditioning enough."""
+    products = unit.products()
+    return lambda r, floor: conjugate_gradients(products, r, 0.5 * floor, limit).y
+
+
+def _attempts(matrix: sp.csr_array, unit: UnitRows) -> Iterator[RefinedRows]:
+    """Yield rows with one solver after the other, the fastest first."""
+    scaled = sp.csr_array(sp.diags_array(unit.scale) @ matrix)
+    augmented = product_fills_in(matrix)
+    kind = "sparse, augmented" if augmented else "sparse, factorised"
+    for delta in DELTAS:
+        sweep = factorise_augmented(scaled, delta) if augmented else factorise_product(scaled, delta)
+        if sweep is None:
+            continue
+        yield RefinedRows(unit, _plain_solver(sweep), kind)
+        yield RefinedRows(unit, _polished_solver(unit, sweep), kind)
+    yield iterative_rows(unit, "sparse, iterative")
+
+
+def _plain_solver(sweep: Sweep) -> Solver:
+    return lambda r, floor: sweep(r)
+
+
+def _polished_solver(unit: UnitRows, sweep: Sweep) -> Solver:
+    """Return conjugate gradients preconditioned by a factorisation that has lost too many digits alone."""
+    products = unit.products()
+    return lambda r, floor: conjugate_gradients(products, r, 0.5 * floor, 20, precondition=sweep).y
+
+
+def _unit_rows(matrix: sp.csr_array) -> UnitRows:
+    transposed = matrix.T.tocsr()
+    scale = 1.0 / _row_lengths(matrix)
+    size = sp.csr_array(sp.diags_array(scale) @ abs(matrix))
+    gain = float(np.sqrt(np.max(size.sum(axis=0), initial=0.0) * np.max(size.sum(axis=1), initial=0.0)))
+    return UnitRows(matrix.shape, lambda x: matrix @ x, lambda y: transposed @ y, scale, max(gain, 1.0))
+
+
+def _row_lengths(matrix: sp.csr_array) -> Array:
+    largest = abs(matrix).max(axis=1).toarray().ravel() if matrix.nnz else np.zeros(matrix.shape[0])
+    largest[largest == 0.0] = 1.0
+    relative = matrix.data / np.repeat(largest, np.diff(matrix.indptr))
+    row_of = np.repeat(np.arange(matrix.shape[0]), np.diff(matrix.indptr))
+    lengths = largest * np.sqrt(np.bincount(row_of, relative**2, minlength=matrix.shape[0]))
+    lengths[lengths == 0.0] = 1.0
+    return lengths
+
+
+def _is_iterative(matrix: sp.csr_array, unit: UnitRows) -> bool:
+    if _converges_within(FEW_ITERATIONS, unit):
+        return True
+    return work_of_factorising(matrix) > MUCH_WORK and _converges_within(MORE_ITERATIONS, unit)
+
+
+def _converges_within(limit: int, unit: UnitRows) -> bool:
+    products = unit.products()
+    for v in np.random.default_rng(0).standard_normal((2, unit.shape[1])):
+        r = products.forward(v)
+        floor = max(1e-13 * norm(r), EPS * unit.gain * norm(v))
+        if not conjugate_gradients(products, r, floor, limit).converged:
+            return False
+    return True

@@ -1,0 +1,267 @@
+"""What happens beside the data: the local half of every request.
+
+A worker does the work (`work`), hands over the vectors that have to be projected, and once it hears the
+result settles its private memory (`settle`). The functions are pure: memory goes in, memory comes out.
+"""
+
+import math
+import time
+from collections.abc import Callable
+from contextlib import nullcontext
+from typing import NamedTuple
+
+import numpy as np
+
+from tether.arrays import Array, Indices
+from tether.engines.sampling import Pass, Stream, batches
+from tether.objectives.base import Evaluation, Objective
+from tether.objectives.walk import Averaging, Walk
+from tether.requests import Descend, Dual, Gradient, Request
+from tether.threads import all_blas_threads, all_taken
+
+
+class Memory(NamedTuple):
+    """What a worker keeps to itself between requests; it lives in the complement of the feasible set."""
+
+    duals: Array | None = None  # remembered h, newest last, one a row
+    total: Array | None = None  # running weighted sum of iterates
+    weight: float = 0.0
+    since: int = 0  # the clock at which the sum began
+    anchor: Array | None = None  # where `evaluation` was made
+    evaluation: Evaluation | None = None  # a cache: rebuilt from the anchor when missing
+    samples: Pass | None = None  # a cache: the pass over the data that is under way
+
+
+class Local(NamedTuple):
+    """Raw results of local work, before any projection."""
+
+    points: tuple[Array, ...] = ()  # to be projected with Pi
+    direction: Array | None = None  # to be projected with P
+    evaluation: Evaluation | None = None
+    dual: Array | None = None  # the h that took part
+    steps: int = 0
+    gradients: int = 0
+
+
+class Upload(NamedTuple):
+    """What leaves a worker: the vectors that have to be averaged and a few numbers, never data."""
+
+    points: tuple[Array, ...]  # ends of a walk
+    direction: Array | None  # a gradient that is to be projected
+    value: float = math.nan  # f_k
+    misfit: float = math.nan  # ||grad f_k - h_k||^2
+    scale: float = math.nan  # ||grad f_k||
+    steps: int = 0
+    gradients: int = 0
+    seconds: float = 0.0
+
+    @property
+    def vectors(self) -> tuple[Array, ...]:
+        """The vectors that have to be averaged."""
+        return self.points if self.direction is None else (self.direction,)
+
+    @property
+    def size(self) -> int:
+        """Bytes of the vectors and numbers."""
+        return sum(vector.nbytes for vector in self.vectors) + 8 * 6
+
+
+class Done(NamedTuple):
+    """What a worker has after its part of a request."""
+
+    local: Local
+    memory: Memory
+    upload: Upload
+
+
+class Worker(NamedTuple):
+    """A worker's place: its number, its data and the seed all workers share."""
+
+    objective: Objective
+    seed: int
+    number: int = 0
+
+
+def carry_out(
+    desk: Worker, request: Request, memory: Memory, protect: Callable[[Local], Local] = lambda local: local
+) -> Done:
+    """Do the local part of a request against the clock, and get the upload ready.
+
+    ``protect`` changes what the others may see; numbers that overflow are for the loop to judge.
+    """
+    began = time.perf_counter()
+    with np.errstate(over="ignore", invalid="ignore"):
+        local, memory = work(desk, request, memory)
+        local = protect(local)
+    return Done(local, memory, report(request, local, time.perf_counter() - began))
+
+
+def work(desk: Worker, request: Request, memory: Memory) -> tuple[Local, Memory]:
+    """Do the local part of a request."""
+    alone = desk.objective.uses_blas and not all_taken()
+    with all_blas_threads() if alone else nullcontext():
+        if isinstance(request, Gradient):
+            return _measure(desk.objective, request, memory)
+        return _walk(desk, request, memory)
+
+
+def settle(request: Request, local: Local, projected: tuple[Array, ...], memory: Memory) -> Memory:
+    """Learn the dual variable from what the projection did to the end of the walk, or to the gradient."""
+    if request.dual is None or not (request.dual.seed or isinstance(request, Descend)):
+        return memory
+    if isinstance(request, Gradient):
+        assert local.direction is not None
+        h = local.direction - projected[0]
+    elif request.dual.own:
+        h = request.dual.rate * (request.start - local.points[0])
+        h = h if local.dual is None else h + local.dual
+        h = h if request.shift is None else h - request.shift
+    else:
+        moved = projected[0] - local.points[0]
+        h = request.dual.rate * moved if local.dual is None else local.dual + request.dual.rate * moved
+    past = [] if memory.duals is None else list(memory.duals[:-1] if request.dual.renew else memory.duals)
+    return memory._replace(duals=np.stack([*past, h][-request.dual.keep :]))
+
+
+def report(request: Request, local: Local, seconds: float) -> Upload:
+    """Return what leaves the worker."""
+    evaluation = local.evaluation
+    if evaluation is None:
+        return Upload(local.points, None, steps=local.steps, gradients=local.gradients, seconds=seconds)
+    gradient = evaluation.gradient
+    misfit = gradient if local.dual is None else gradient - local.dual
+    return Upload(
+        (),
+        local.direction,
+        evaluation.value,
+        float(misfit @ misfit),
+        float(np.linalg.norm(gradient)),
+        0,
+        local.gradients,
+        seconds,
+    )
+
+
+def without_caches(memory: Memory) -> Memory:
+    """Return a memory without what can be computed again."""
+    return memory._replace(evaluation=None, samples=None)
+
+
+def dual_of(dual: Dual | None, memory: Memory) -> Array | None:
+    """Return the h that a request stands for; None means zero."""
+    if dual is None or memory.duals is None:
+        return None
+    if dual.weights is None:
+        return memory.duals[-1]
+    used = dual.weights != 0  # a dual with no weight may belong to a walk that overflowed
+    return np.einsum("i,ij->j", dual.weights[used], memory.duals[-len(dual.weights) :][used])
+
+
+def _measure(objective: Objective, request: Gradient, memory: Memory) -> tuple[Local, Memory]:
+    memory, spent = _at_anchor(objective, request.point, memory)
+    evaluation = memory.evaluation
+    assert evaluation is not None
+    direction = evaluation.gradient if request.tangent else None
+    return Local((), direction, evaluation, dual_of(request.dual, memory), gradients=spent), memory
+
+
+def _walk(desk: Worker, request: Descend, memory: Memory) -> tuple[Local, Memory]:
+    spent = 0
+    if request.anchor is not None:
+        memory, spent = _at_anchor(desk.objective, request.anchor, memory)
+    h = dual_of(request.dual, memory)
+    drawn = None
+    if request.batch_size is not None:
+        drawn, memory = _draw(desk, request, request.batch_size, memory)
+    walk = _plan(request, memory, h, drawn)
+    if request.from_anchor:
+        walk = _first_step_at_anchor(walk)
+    walked = desk.objective.descend(walk)
+    points: tuple[Array, ...] = (_without_momentum(request, walked.end),)
+    if walked.averaging is not None and request.average is not None:
+        total, weight = walked.averaging.total, walked.averaging.weight
+        memory = memory._replace(total=total, weight=weight, since=request.average.since)
+        if request.average.collect:
+            points = (*points, total / weight)
+    return Local(points, None, None, h, request.steps, spent + walked.gradients), memory
+
+
+def _at_anchor(objective: Objective, anchor: Array, memory: Memory) -> tuple[Memory, int]:
+    """Make sure that the full pass at a point is remembered; return what it cost."""
+    if memory.anchor is not None and np.array_equal(memory.anchor, anchor):
+        if memory.evaluation is None:  # a resumed run: the pass was paid for before
+            memory = memory._replace(evaluation=objective.evaluate(anchor))
+        return memory, 0
+    return memory._replace(anchor=anchor, evaluation=objective.evaluate(anchor)), objective.n_samples
+
+
+def _draw(desk: Worker, request: Descend, batch_size: int, memory: Memory) -> tuple[Indices, Memory]:
+    """Draw the samples of a walk; the next one is likely to be in the same pass."""
+    stream = Stream(desk.seed, desk.number, desk.objective.n_samples, request.replacement)
+    drawn, samples = batches(
+        stream, clock=request.clock, steps=request.steps, batch_size=batch_size, known=memory.samples
+    )
+    return drawn, memory._replace(samples=samples)
+
+
+def _plan(request: Descend, memory: Memory, h: Array | None, drawn: Indices | None) -> Walk:
+    shift, slopes = request.shift, None
+    if request.anchor is not None and memory.evaluation is not None:
+        slopes = memory.evaluation.slopes
+        shift = memory.evaluation.gradient if shift is None else shift
+    if h is not None:
+        shift = -h if shift is None else shift - h
+    if request.pull is not None:
+        back = -request.pull.strength * request.pull.center
+        shift = back if shift is None else shift + back
+    return Walk(
+        start=_with_momentum(request),
+        steps=request.steps,
+        step_size=request.step_size,
+        batches=drawn,
+        shift=shift,
+        anchor=request.anchor,
+        slopes=slopes,
+        ridge=0.0 if request.pull is None else request.pull.strength,
+        decay=request.decay,
+        clock=request.clock,
+        averaging=_sum_so_far(request, memory),
+    )
+
+
+def _sum_so_far(request: Descend, memory: Memory) -> Averaging | None:
+    """Return the running sum; a new one where it begins, also for a worker that was away when it began."""
+    average = request.average
+    if average is None:
+        return None
+    begins = average.since == request.clock
+    if memory.total is None or begins or average.since != memory.since:
+        return Averaging(np.zeros_like(request.start), 0.0, average.convexity, average.after)
+    return Averaging(memory.total, memory.weight, average.convexity, average.after)
+
+
+def _with_momentum(request: Descend) -> Array:
+    """Return x = anchor + theta (u - anchor): it steps by eta g when u steps by (eta/theta) g."""
+    if request.momentum == 1.0 or request.anchor is None:
+        return request.start
+    return request.anchor + request.momentum * (request.start - request.anchor)
+
+
+def _without_momentum(request: Descend, x: Array) -> Array:
+    """Return the u that belongs to x."""
+    if request.momentum == 1.0 or request.anchor is None:
+        return x
+    return request.anchor + (x - request.anchor) / request.momentum
+
+
+def _first_step_at_anchor(walk: Walk) -> Walk:
+    """Take the step whose gradient is the anchor's, where the stochastic part vanishes."""
+    assert walk.anchor is not None and walk.shift is not None
+    x = walk.start - walk.step_size * (walk.shift + walk.ridge * walk.anchor)
+    averaging = walk.averaging
+    if averaging is not None:
+        averaging = averaging.add(x if averaging.after else walk.anchor, walk.step_size)
+    rest = None if walk.batches is None else walk.batches[1:]
+    return walk._replace(
+        start=x, steps=walk.steps - 1, batches=rest, clock=walk.clock + 1, averaging=averaging
+    )

@@ -1,0 +1,117 @@
+"""A federation with Flower, as its apps are written.
+
+client_app(load)     answers for one node; load(context) returns its objective
+server_app(...)      an ordinary run of `tether.solve` whose workers are the nodes
+"""
+
+import logging
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from flwr.app import Context
+from flwr.serverapp import Grid, ServerApp
+
+from tether.constraints import Constraint
+from tether.engines.flower.client import client_app
+from tether.engines.flower.engine import Flower
+from tether.engines.flower.orders import Privacy
+from tether.engines.flower.privacy import Releases
+from tether.methods import Method
+from tether.run.solution import Solution
+from tether.solve import solve
+
+__all__ = ["client_app", "server_app"]
+
+log = logging.getLogger("tether")
+
+
+def server_app(method: str | Method[Any] | None = None, constraint: Constraint | None = None) -> ServerApp:
+    """Return the app of the server.
+
+    Settings are read from the run configuration (``[tool.flwr.app.config]``, ``flwr run --run-config``):
+    workers, quorum, timeout, method, tol, seed, max-rounds, checkpoint, output, clip, noise, delta, float32.
+
+    Parameters
+    ----------
+    method : str or Method, optional
+        Instead of the name in the run configuration.
+    constraint : Constraint, optional
+        What the common model must satisfy.
+    """
+    app = ServerApp()
+
+    @app.main()
+    def main(grid: Grid, context: Context) -> None:
+        _listen()
+        config, workers = context.run_config, int(context.run_config["workers"])
+        checkpoint = str(config["checkpoint"]) if config.get("checkpoint") else None
+        privacy = Privacy(
+            float(config.get("clip", 0.0)),
+            float(config.get("noise", 0.0)),
+            bool(config.get("float32", False)),
+        )
+        releases = Releases(workers, privacy.noise, checkpoint) if privacy.noise else None
+        engine = Flower(
+            grid,
+            workers,
+            int(config.get("quorum", 0)) or None,
+            float(config.get("timeout", 120.0)),
+            privacy,
+            releases,
+        )
+        solution = solve(
+            engine.introduce(),
+            constraint,
+            method or str(config.get("method", "auto")),
+            tol=float(config.get("tol", 1e-6)),
+            seed=int(config.get("seed", 0)),
+            max_rounds=int(config.get("max-rounds", 1000)),
+            checkpoint=checkpoint,
+            engine=engine,
+            callback=_say,
+        )
+        log.info("%s", solution)
+        if releases is not None:
+            _say_epsilon(releases, float(config.get("delta", 1e-5)))
+        if config.get("output"):
+            _write(Path(str(config["output"])), solution)
+
+    return app
+
+
+def _listen() -> None:
+    """Show our own lines only: at this level other packages would report every message they send."""
+    if not log.handlers:
+        log.addHandler(logging.StreamHandler())
+        log.setLevel(logging.INFO)
+
+
+def _say(intermediate: Any) -> None:
+    """Print a line a round."""
+    counts, seen = intermediate.counts, np.isfinite(intermediate.fun)
+    log.info(
+        "round %d: %s, %.3g MB up, %.3g MB down, %.1f s",
+        intermediate.nit,
+        f"F = {intermediate.fun:.9g}, gap <= {intermediate.gap:.2g}" if seen else "F is not measured",
+        counts.sent / 1e6,
+        counts.received / 1e6,
+        intermediate.seconds,
+    )
+
+
+def _say_epsilon(releases: Releases, delta: float) -> None:
+    """Print what the nodes have given away."""
+    log.info(
+        "privacy: epsilon = %.3g at delta = %g for each node's data, which was asked for up to %d uploads",
+        releases.epsilon(delta),
+        delta,
+        max(releases.counts),
+    )
+
+
+def _write(path: Path, solution: Solution) -> None:
+    history = solution.history
+    tables: dict[str, Any] = {f"workers_{name}": table for name, table in history.workers.items()}
+    tables |= history.to_dict()
+    np.savez(path, x=solution.x, fun=solution.fun, **tables)

@@ -1,0 +1,32 @@
+"""What is to be solved, and what is known of it before a run."""
+
+import math
+from typing import NamedTuple
+
+from tether.constraints.base import Constraint
+from tether.objectives.base import Objective, Smoothness
+
+
+class Problem(NamedTuple):
+    """Minimise F subject to a constraint; the seed fixes which samples the steps see."""
+
+    objective: Objective
+    constraint: Constraint
+    seed: int = 0
+
+
+class Facts(NamedTuple):
+    """What a method may know of a problem before it starts."""
+
+    n_samples: int
+    dim: int
+    smoothness: Smoothness
+    natural_batch: int = 1  # the batch size at which steps are efficient
+    seed: int = 0
+    n_workers: int = 1
+    round_work: float = math.inf  # of a projection and what comes with it, in samples of a step
+
+    @property
+    def local_samples(self) -> int:
+        """The samples of a worker, on average."""
+        return -(-self.n_samples // self.n_workers)

@@ -1,0 +1,111 @@
+"""The two things a method may ask for, and the answers.
+
+A method never touches data or constraint. It asks for a gradient or for a walk; an engine has the work done
+where the data lives, projects what comes back and replies. Everything in a request is *common*: the same for
+all workers. What is private to a worker (dual variables, running sums, slopes at the anchor) stays in its
+`tether.engines.local_work.Memory`, and a request only says how to use it.
+"""
+
+from typing import NamedTuple
+
+from tether.arrays import Array
+
+
+class Dual(NamedTuple):
+    """How the worker's dual variable h in range(A^T) takes part in a request.
+
+    Steps use grad - h. After the projection x' = Pi(w) of a walk the worker sets h <- h + rate (x' - w).
+    """
+
+    rate: float = 0.0  # p / gamma in ProxSkip, 1 / (eta m) with m steps between projections
+    weights: Array | None = None  # h is this mix of the remembered duals, newest last; None: the newest
+    keep: int = 1  # how many duals to remember
+    renew: bool = False  # replace the newest remembered dual instead of adding one
+    seed: bool = False  # of a gradient that is projected: remember h = grad F - P grad F
+    own: bool = False  # learn from the walk alone: h <- h - shift + rate (start - w), SCAFFOLD's c_k
+
+
+class Pull(NamedTuple):
+    """A quadratic pull towards a feasible point: (strength/2) ||x - center||^2 on top of F."""
+
+    center: Array
+    strength: float
+
+
+class Average(NamedTuple):
+    """Have the worker keep the running weighted average of its iterates."""
+
+    convexity: float  # mu: weights (1 - mu eta)^(age)
+    after: bool = False  # count iterates after each step rather than before it
+    since: int = 0  # the clock at which the sum began; what was summed before is forgotten
+    collect: bool = False  # report the average with this request
+
+
+class Gradient(NamedTuple):
+    """Ask for the full gradient at a feasible point."""
+
+    point: Array
+    tangent: bool = True  # project it; without, only F and the certificate ||grad F - h||^2 come back
+    dual: Dual | None = None
+
+
+class Descend(NamedTuple):
+    """Ask for a walk of E steps off the constraint, from a feasible point."""
+
+    start: Array
+    steps: int  # E
+    step_size: float  # eta
+    batch_size: int | None  # b; None: every step uses all samples
+    clock: int = 0  # steps taken before: fixes the samples drawn and the decay of the step size
+    anchor: Array | None = None
+    shift: Array | None = None  # added to every step; None with an anchor: the worker's own gradient there
+    momentum: float = 1.0  # theta
+    from_anchor: bool = False  # take the first gradient at the anchor, as Algorithm 4 writes it
+    pull: Pull | None = None
+    decay: float = 0.0
+    replacement: bool = False
+    average: Average | None = None
+    dual: Dual | None = None
+    participation: float = 1.0  # the share of workers to ask, drawn anew for every request
+
+
+Request = Gradient | Descend
+
+
+class Work(NamedTuple):
+    """What a request cost."""
+
+    steps: int = 0
+    gradients: int = 0  # component gradients
+    rounds: int = 0  # projection events
+    projections: int = 0  # vectors projected
+    sent: int = 0  # bytes from all workers
+    received: int = 0  # bytes to all workers
+    workers: Array | None = None  # a row a worker: its loss, gradient norm, seconds and bytes sent
+
+
+class Measured(NamedTuple):
+    """The answer to `Gradient`: what is known of F at the point."""
+
+    point: Array
+    value: float
+    certificate: float  # an upper bound on ||P grad F(point)||^2
+    scale: float  # ||grad F(point)||
+    gradient: Array | None  # P grad F(point); None if no tangent was asked for
+    normal: (
+        Array | None
+    )  # an approximation of grad F(point) in range(A^T); None where it is spread over workers
+    work: Work
+    complete: bool = True  # False: some workers' last known numbers stand in for fresh ones
+
+
+class Arrived(NamedTuple):
+    """The answer to `Descend`: where the walk ended, pulled back."""
+
+    end: Array  # Pi(w)
+    average: Array | None  # Pi of the running average, when it was collected
+    work: Work
+    share: float = 1.0  # of the workers that took part
+
+
+Reply = Measured | Arrived

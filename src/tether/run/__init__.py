@@ -1,0 +1,1 @@
+"""What goes on around the loop: taking turns, judging, recording, keeping, reporting, closing."""

@@ -1,0 +1,76 @@
+"""One linear system instead of a run: quadratics whose matrix is at hand.
+
+The minimiser of x^T H x / 2 + g^T x on A x = b and its multipliers solve
+
+    [ H  A^T ] [ x ]   [ -g ]
+    [ A   0  ] [ l ] = [  b ]
+
+The system is shifted by a little so that any elimination order is safe, and the shift is refined away.
+"""
+
+from collections.abc import Callable
+from functools import partial
+from typing import Any
+
+import numpy as np
+from scipy import sparse
+from scipy.linalg import lu_factor, lu_solve
+from scipy.sparse.linalg import splu
+
+from tether.arrays import Array
+from tether.constraints import Constraint, Unconstrained
+from tether.objectives import Objective
+
+DENSE = 1_500  # unknowns up to which a dense factorisation is quick
+ROW_ENTRIES = 50  # entries a row up to which a larger system counts as sparse
+SHIFT = 1e-9  # relative to the largest entry
+REFINEMENTS = 8
+UNSOLVED = 1e-12  # of its size: a larger residual means that the system has no solution, and F no minimum
+
+
+def direct_solution(objective: Objective, constraint: Constraint) -> Array | None:
+    """Return the solution of a quadratic's optimality system; None where there is no such system."""
+    quadratic = objective.hessian()
+    if quadratic is None:
+        return None
+    if isinstance(constraint, Unconstrained):
+        equations: Any = (sparse.csr_array((0, objective.dim)), np.zeros(0))
+    else:
+        equations = constraint.equations
+    if equations is None:
+        return None
+    system, target = _system(*quadratic, *equations)
+    if system.shape[0] > DENSE and system.nnz > ROW_ENTRIES * system.shape[0]:
+        return None
+    solution = _solve(system, target, objective.dim)
+    size = float(abs(system).max()) * float(np.linalg.norm(solution)) + float(np.linalg.norm(target))
+    if not float(np.linalg.norm(target - system @ solution)) <= UNSOLVED * size:  # NaN included
+        return None
+    return solution[: objective.dim]
+
+
+def _system(matrix: Any, linear: Array, rows: Any, b: Array) -> tuple[sparse.csr_array, Array]:
+    """Return the optimality system with rows of unit length."""
+    rows = sparse.csr_array(rows)
+    lengths = np.sqrt(rows.multiply(rows).sum(axis=1)) if rows.shape[0] else np.zeros(0)
+    lengths[lengths == 0] = 1.0
+    rows = sparse.csr_array(sparse.diags_array(1.0 / lengths) @ rows)
+    system = sparse.block_array([[sparse.csr_array(matrix), rows.T], [rows, None]], format="csr")
+    return system, np.concatenate([-linear, b / lengths])
+
+
+def _solve(system: sparse.csr_array, target: Array, n_variables: int) -> Array:
+    """Factorise the shifted system and refine towards the solution of the system itself."""
+    size = system.shape[0]
+    signs = np.where(np.arange(size) < n_variables, 1.0, -1.0)
+    shift = SHIFT * max(1.0, float(abs(system).max()))
+    shifted = sparse.csc_array(system + shift * sparse.diags_array(signs))
+    apply: Callable[[Array], Array]
+    if size <= DENSE:
+        apply = partial(lu_solve, lu_factor(shifted.toarray()))
+    else:
+        apply = splu(shifted, permc_spec="MMD_AT_PLUS_A", diag_pivot_thresh=0.0).solve
+    solution = np.zeros(size)
+    for _ in range(REFINEMENTS):
+        solution = solution + apply(target - system @ solution)
+    return solution

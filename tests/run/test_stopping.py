@@ -1,0 +1,145 @@
+"""When a run is over: accuracy, budgets, divergence, and which of two points is better."""
+
+import math
+
+import numpy as np
+import pytest
+
+from tether.objectives.base import Smoothness
+from tether.requests import Arrived, Measured, Work
+from tether.run.solution import Counts, Status
+from tether.run.verdict import Incumbent, Stopping, better, falls_for_ever, has_diverged, lowest_value
+
+NAN, INF = math.nan, math.inf
+
+
+def measured(value=1.0, certificate=1.0, scale=1.0):
+    return Measured(np.zeros(2), value, certificate, scale, None, None, Work())
+
+
+def stopping(tol=1e-3, convexity=0.5, passes=None, rounds=None, seconds=None):
+    return Stopping(tol, convexity, 10, passes, rounds, seconds)
+
+
+@pytest.mark.parametrize("convexity", [0.0, 0.5])
+@pytest.mark.parametrize(
+    ("value", "certificate", "scale"),
+    [(INF, INF, INF), (NAN, 0.0, 1.0), (INF, 0.0, 1.0), (1.0, INF, INF), (1.0, NAN, 1.0)],
+)
+def test_a_point_that_is_not_finite_is_never_accurate(convexity, value, certificate, scale):
+    assert not stopping(convexity=convexity).is_accurate(measured(value, certificate, scale))
+
+
+def test_the_gap_is_the_certificate_over_twice_the_convexity():
+    assert stopping(convexity=0.5).gap(measured(certificate=3.0)) == pytest.approx(3.0)
+    assert math.isnan(stopping(convexity=0.0).gap(measured(certificate=3.0)))
+
+
+def test_the_gap_counts_what_rounding_may_hide():
+    assert stopping(convexity=0.5).gap(measured(certificate=0.0, scale=1e6)) > 0
+
+
+@pytest.mark.parametrize(("value", "limit"), [(0.0, 1e-3), (-200.0, 0.2), (200.0, 0.2)])
+def test_the_limit_is_relative_to_large_values_and_absolute_for_small_ones(value, limit):
+    assert stopping().is_accurate(measured(value, 0.999 * limit))
+    assert not stopping().is_accurate(measured(value, 1.001 * limit))
+
+
+@pytest.mark.parametrize(("scale", "limit"), [(0.0, 1e-3), (70.0, 0.07)])
+def test_without_convexity_the_limit_is_relative_to_large_gradients(scale, limit):
+    rule = stopping(convexity=0.0)
+    assert rule.is_accurate(measured(1e9, (0.999 * limit) ** 2, scale))
+    assert not rule.is_accurate(measured(1e9, (1.001 * limit) ** 2, scale))
+
+
+def test_a_zero_tolerance_is_met_by_an_exact_optimum_only():
+    assert stopping(tol=0.0).is_accurate(measured(certificate=0.0, scale=0.0))
+    assert not stopping(tol=0.0).is_accurate(measured(certificate=1e-300, scale=0.0))
+
+
+def test_every_budget_has_its_own_status():
+    counts = Counts(rounds=5, gradients=40)
+    assert stopping(rounds=5).spent(counts, 0.0) is Status.MAX_ROUNDS
+    assert stopping(passes=4.0).spent(counts, 0.0) is Status.MAX_PASSES
+    assert stopping(seconds=2.0).spent(counts, 2.0) is Status.MAX_SECONDS
+    assert stopping(rounds=6, passes=4.1, seconds=2.0).spent(counts, 1.9) is None
+    assert stopping().spent(counts, 1e9) is None
+
+
+def test_the_fraction_is_that_of_the_tightest_budget():
+    counts = Counts(rounds=5, gradients=40)
+    assert stopping(rounds=50, passes=8.0, seconds=10.0).fraction(counts, 1.0) == 0.5
+    assert stopping(rounds=4).fraction(counts, 0.0) == 1.0
+    assert stopping().fraction(counts, 5.0) == 0.0
+
+
+@pytest.mark.parametrize(
+    ("value", "first", "diverged"),
+    [(1000.0, 0.5, False), (1001.0, 0.5, True), (-9e9, 0.0, False), (1e9, 1e6, False), (2e9, 1e6, True)],
+)
+def test_a_run_has_diverged_when_it_is_far_above_its_start(value, first, diverged):
+    assert has_diverged(measured(value), first) == diverged
+
+
+@pytest.mark.parametrize("bad", [measured(NAN), measured(INF), measured(1.0, NAN)])
+def test_a_run_has_diverged_when_a_measurement_is_not_finite(bad):
+    assert has_diverged(bad, None)
+
+
+@pytest.mark.parametrize("entry", [NAN, INF, -INF])
+def test_a_run_has_diverged_when_a_walk_ends_nowhere(entry):
+    assert has_diverged(Arrived(np.array([0.0, entry]), None, Work()), 1.0)
+    assert not has_diverged(Arrived(np.array([0.0, 1e200]), None, Work()), 1.0)
+
+
+def incumbent(value, certificate):
+    return Incumbent(np.zeros(2), value, certificate, 1.0, None)
+
+
+def test_the_lower_point_is_better_and_the_certificate_decides_a_draw():
+    low, high = incumbent(1.0, 9.0), incumbent(2.0, 1.0)
+    sure = incumbent(1.0 + 1e-15, 1.0)
+    assert better(low, None) is low
+    assert better(low, high) is low and better(high, low) is low
+    assert better(sure, low) is sure and better(low, sure) is sure
+
+
+def far(value, norm=1e7):
+    return measured(value)._replace(point=np.array([norm, 0.0]))
+
+
+def flat(curvature):
+    return Smoothness(curvature, curvature, 0.0)
+
+
+def test_the_lowest_value_is_that_of_a_parabola_as_flat_as_rounding_shows():
+    reply = measured(5.0, certificate=4.0, scale=0.0)
+    assert lowest_value(reply, flat(2.0)) == pytest.approx(5.0 - 4.0 / (2 * 1e-13 * 2.0))
+    assert lowest_value(reply, flat(0.0)) == lowest_value(reply, flat(1.0)), (
+        "a linear F has no curvature at all"
+    )
+
+
+@pytest.mark.parametrize("bad", [measured(NAN), measured(INF), measured(1.0, NAN), measured(1.0, INF)])
+def test_a_point_that_is_not_finite_bounds_nothing(bad):
+    assert lowest_value(bad, flat(1.0)) == -INF
+
+
+@pytest.mark.parametrize(
+    ("reply", "first", "lowest", "falls"),
+    [
+        (far(-3e9), 1.0, -1e9, True),
+        (far(-1.5e9), 1.0, -1e9, False),  # rounding may hide as much
+        (far(-3e9), 1.0, -INF, False),
+        (far(-3e9), -1e7, -1e9, False),  # it began low
+        (far(-900.0), 1.0, 0.5, False),
+        (far(-1001.0), 1.0, 0.5, True),
+        (far(-3e9, norm=9e5), 1.0, -1e9, False),
+        (far(-INF), 1.0, -1e9, False),
+        (far(NAN), 1.0, -1e9, False),
+    ],
+)
+def test_a_run_falls_for_ever_when_it_is_below_its_start_and_its_bound_and_far_out(
+    reply, first, lowest, falls
+):
+    assert falls_for_ever(reply, first, lowest) == falls
