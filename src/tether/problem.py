@@ -5,6 +5,7 @@ from typing import NamedTuple
 
 from tether.constraints.base import Constraint
 from tether.objectives.base import Objective, Smoothness
+from tether.objectives.pool import Pool
 
 
 class Problem(NamedTuple):
@@ -25,8 +26,23 @@ class Facts(NamedTuple):
     seed: int = 0
     n_workers: int = 1
     round_work: float = math.inf  # of a projection and what comes with it, in samples of a step
+    anchored_price: int = 1  # component gradients that a sample of an anchored step costs
 
     @property
     def local_samples(self) -> int:
         """The samples of a worker, on average."""
         return -(-self.n_samples // self.n_workers)
+
+    @classmethod
+    def of(cls, pool: Pool, seed: int, round_work: float = math.inf) -> "Facts":
+        """Return what is known of workers together."""
+        return cls(
+            n_samples=pool.n_samples,
+            dim=pool.cards[0].dim,
+            smoothness=pool.smoothness,
+            natural_batch=pool.natural_batch,
+            seed=seed,
+            n_workers=len(pool.cards),
+            round_work=round_work,
+            anchored_price=pool.anchored_price,
+        )

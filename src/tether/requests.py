@@ -97,6 +97,7 @@ class Measured(NamedTuple):
     )  # an approximation of grad F(point) in range(A^T); None where it is spread over workers
     work: Work
     complete: bool = True  # False: some workers' last known numbers stand in for fresh ones
+    size: float | None = None  # of F, for accuracies relative to it; None: |value|
 
 
 class Arrived(NamedTuple):

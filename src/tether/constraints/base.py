@@ -7,9 +7,11 @@ Everything that costs (factorisations) happens when the object is built.
 
 import math
 from abc import ABC, abstractmethod
+from collections.abc import Mapping
 from typing import Any
 
 from tether.arrays import Array
+from tether.needs import Need
 
 
 class Constraint(ABC):
@@ -17,6 +19,9 @@ class Constraint(ABC):
 
     #: Length of the vectors it acts on; None when any length will do.
     dim: int | None = None
+
+    #: What methods cannot ask of it, and why.
+    lacks: Mapping[Need, str] = {}
 
     #: Numbers that a projection reads; infinite where nobody knows.
     work: float = math.inf

@@ -34,10 +34,8 @@ class Workers(Engine):
 
     def facts(self, problem: Problem) -> Facts:
         """Return the constants of the whole federation."""
-        everybody = problem.objective
-        assert isinstance(everybody, Federation)
-        size, dim, n = everybody.n_samples, everybody.dim, len(everybody.workers)
-        return Facts(size, dim, everybody.smoothness, everybody.natural_batch, problem.seed, n)
+        assert isinstance(problem.objective, Federation)
+        return Facts.of(problem.objective.pool, problem.seed)
 
     def blank(self, problem: Problem) -> Memories:
         """Return one empty memory a worker."""

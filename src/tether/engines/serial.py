@@ -8,6 +8,7 @@ from tether.engines import local_work
 from tether.engines.averaging import tangent_part
 from tether.engines.base import Engine
 from tether.engines.local_work import Local, Memory, Worker
+from tether.objectives.pool import Card, Pool
 from tether.problem import Facts, Problem
 from tether.requests import Arrived, Descend, Gradient, Measured, Reply, Request, Work
 
@@ -21,14 +22,7 @@ class Serial(Engine):
     def facts(self, problem: Problem) -> Facts:
         """Return the objective's own constants."""
         objective, work = problem.objective, ROUND + problem.constraint.work
-        return Facts(
-            objective.n_samples,
-            objective.dim,
-            objective.smoothness,
-            objective.natural_batch,
-            problem.seed,
-            round_work=work / objective.sample_work,
-        )
+        return Facts.of(Pool([Card.of(objective)]), problem.seed, work / objective.sample_work)
 
     def exchange(self, problem: Problem, request: Request, memory: Memory) -> tuple[Reply, Memory]:
         """Work, project, settle."""

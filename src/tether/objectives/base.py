@@ -5,9 +5,11 @@ An objective answers two questions about its data: the full pass (`evaluate`) an
 """
 
 from abc import ABC, abstractmethod
+from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 from tether.arrays import Array, Indices
+from tether.needs import Need
 from tether.objectives.walk import Walk, Walked, walk_in_numpy
 
 __all__ = ["Array", "Evaluation", "Indices", "Objective", "Smoothness"]
@@ -61,6 +63,8 @@ class Objective(ABC):
     n_samples: int
     dim: int
     uses_blas: bool = False  # for so much that it should have all its threads
+    anchored_price: int = 2  # component gradients that a sample of an anchored step costs
+    lacks: Mapping[Need, str] = {}
 
     @abstractmethod
     def evaluate(self, x: Array) -> Evaluation:
@@ -115,6 +119,11 @@ class Objective(ABC):
     def hessian(self) -> tuple[Any, Array] | None:
         """Return H and g of F(x) = x^T H x / 2 + g^T x + constant where F is so and H cheap, else None."""
         return None
+
+    @property
+    def unweighted(self) -> "Objective":
+        """This sum without the weight that it has among other workers."""
+        return self
 
     def compile(self) -> None:  # noqa: B027, because most have nothing to do
         """Use compiled steps even for little data, as one of many workers does."""

@@ -14,8 +14,7 @@ import numpy as np
 
 from tether.arrays import Array, Indices
 from tether.objectives.base import Evaluation, Objective, Smoothness
-from tether.objectives.design import COMPILE_FROM
-from tether.objectives.weighted import Weighted
+from tether.objectives.pool import Card, Pool, shares_kernels, weighted, weights_of
 
 
 @final
@@ -55,16 +54,11 @@ class Federation(Objective):
         self.objectives = _checked(objectives)
         self.n_samples = sum(local.n_samples for local in self.objectives)
         self.dim = self.objectives[0].dim
-        if self.n_samples * self.dim >= COMPILE_FROM:  # small workers share the kernels of a large sum
+        if shares_kernels(self.n_samples, self.dim):
             for local in self.objectives:
                 local.compile()
-        n = len(self.objectives)
-        self._shares = np.array([local.mass for local in self.objectives]) / self.mass
-        weights = n * self._shares
-        self.workers: tuple[Objective, ...] = tuple(
-            local if weight == 1.0 else Weighted(local, weight)
-            for local, weight in zip(self.objectives, weights, strict=True)
-        )
+        self._weights = weights_of([local.mass for local in self.objectives])
+        self.workers: tuple[Objective, ...] = tuple(map(weighted, self.objectives, self._weights))
 
     @property
     def mass(self) -> float:
@@ -89,33 +83,29 @@ class Federation(Objective):
         total = np.zeros(self.dim)
         for k in np.unique(owners):
             own = batch[owners == k] - edges[k]
-            each = self._shares[k] * self.n_samples / self.objectives[k].n_samples
+            share = self._weights[k] / len(self.objectives)
+            each = share * self.n_samples / self.objectives[k].n_samples
             total += each * len(own) / len(batch) * self.objectives[k].batch_gradient(x, own, anchor)
         return total
 
     @cached_property
     def smoothness(self) -> Smoothness:
         """The constants of the worst worker, because every worker walks alone; mu is their mean."""
-        return pooled_smoothness([worker.smoothness for worker in self.workers])
+        return self.pool.smoothness
+
+    @cached_property
+    def pool(self) -> Pool:
+        """What is known of the workers together."""
+        return Pool([Card.of(local) for local in self.objectives])
 
     @property
     def natural_batch(self) -> int:
         """The largest of the workers'."""
-        return max(local.natural_batch for local in self.objectives)
+        return self.pool.natural_batch
 
     def unpack(self, x: Array) -> Any:
         """Return x in the shape natural to the model."""
         return self.objectives[0].unpack(x)
-
-
-def pooled_smoothness(constants: Sequence[Smoothness]) -> Smoothness:
-    """Return constants that hold for each of several workers, and for the mean of them."""
-    return Smoothness(
-        max(one.maximum for one in constants),
-        max(one.full for one in constants),
-        float(np.mean([one.convexity for one in constants])),
-        all(one.exact for one in constants),
-    )
 
 
 def _checked(objectives: Sequence[Objective]) -> tuple[Objective, ...]:

@@ -88,6 +88,7 @@ class GLM(Objective):
     Li & Zhang, "Delayed Projection Techniques for Linearly Constrained Problems", section 7.
     """
 
+    anchored_price = 1
     _eager = False  # compile whatever the size
 
     def __init__(

@@ -71,6 +71,8 @@ class Quadratic(Objective):
     Li & Zhang, "Delayed Projection Techniques for Linearly Constrained Problems", section 1.1 (LCQP).
     """
 
+    anchored_price = 1
+
     def __init__(
         self, *, factors: Any = None, matrix: Any = None, linear: Any = None, constant: float = 0.0
     ) -> None:

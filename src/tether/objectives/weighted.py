@@ -23,7 +23,7 @@ class Weighted(Objective):
     def __init__(self, objective: Objective, weight: float) -> None:
         self.objective, self.weight = objective, float(weight)
         self.n_samples, self.dim = objective.n_samples, objective.dim
-        self.uses_blas = objective.uses_blas
+        self.uses_blas, self.anchored_price = objective.uses_blas, objective.anchored_price
 
     def evaluate(self, x: Array) -> Evaluation:
         """Return weight f(x) and its gradient; slopes stay those of f."""
@@ -40,6 +40,11 @@ class Weighted(Objective):
     def smoothness(self) -> Smoothness:
         """The constants of f, times the weight."""
         return self.objective.smoothness.times(self.weight)
+
+    @property
+    def unweighted(self) -> Objective:
+        """f."""
+        return self.objective
 
     @property
     def mass(self) -> float:

@@ -24,7 +24,7 @@ from tether.engines.flower.orders import Draft, Hello, Notebook, Order
 from tether.engines.flower.privacy import protect
 from tether.engines.local_work import Local, Memory, Worker
 from tether.objectives.base import Objective
-from tether.objectives.weighted import Weighted
+from tether.objectives.pool import Card, weighted
 from tether.packing import flatten, restore
 from tether.requests import Descend
 
@@ -68,8 +68,7 @@ def client_app(load: Load) -> ClientApp:
         own = objective(context)
         large = copy.copy(own)
         large.compile()
-        batches = own.natural_batch, large.natural_batch
-        card = Hello(partition(context), own.n_samples, own.mass, own.dim, *batches, own.smoothness)
+        card = Hello(partition(context), Card.of(own), large.natural_batch)
         return Message(pack(hello=card), reply_to=message)
 
     @app.train("work")
@@ -95,9 +94,7 @@ def _work(order: Order, objective: Objective, context: Context) -> RecordDict:
     kept = _memory(order, _read(context, number)) if order.expects else Memory()
     if kept is None:
         return pack(answer=Answer(number, lost=True, remembers=False))
-    if order.weight != 1.0:
-        objective = Weighted(objective, order.weight)
-    desk = Worker(objective, order.seed, number)
+    desk = Worker(weighted(objective, order.weight), order.seed, number)
     done = local_work.carry_out(
         desk, request, _caught_up(order, kept), partial(protect, request, privacy=order.privacy)
     )

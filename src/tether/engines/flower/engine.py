@@ -107,8 +107,8 @@ class Flower(Engine):
 
     def facts(self, problem: Problem) -> Facts:
         """Return the constants of the whole federation."""
-        far = problem.objective
-        return Facts(far.n_samples, far.dim, far.smoothness, far.natural_batch, problem.seed, self.workers)
+        assert isinstance(problem.objective, RemoteObjective)
+        return Facts.of(problem.objective.pool, problem.seed)
 
     def blank(self, problem: Problem) -> Ledger:
         """Return the ledger of workers that have not worked yet."""
@@ -197,7 +197,7 @@ class Flower(Engine):
             ledger.missed[worker],
             request if isinstance(request, Gradient) else None,
             request if isinstance(request, Descend) else None,
-            far.weights[worker],
+            float(far.weights[worker]),
             far.large,
             problem.seed,
             self.privacy,

@@ -4,7 +4,7 @@ from typing import NamedTuple
 
 from tether.arrays import Array
 from tether.engines.local_work import Memory
-from tether.objectives.base import Smoothness
+from tether.objectives.pool import Card
 from tether.requests import Descend, Dual, Gradient, Request
 
 
@@ -12,12 +12,8 @@ class Hello(NamedTuple):
     """A node introduces itself."""
 
     partition: int  # its number among the workers
-    n_samples: int
-    mass: float  # how much it counts among the workers
-    dim: int
-    natural_batch: int
-    compiled_batch: int  # the same, of a large sum whose workers share its kernels
-    smoothness: Smoothness
+    card: Card
+    compiled_batch: int  # the natural batch in a large sum whose workers share its kernels
 
 
 class Privacy(NamedTuple):

@@ -22,7 +22,7 @@ class Roster:
     def __init__(self, grid: Grid, workers: int, timeout: float) -> None:
         self.grid, self.workers, self.patience = grid, workers, TRIES * timeout
         self.nodes: dict[int, int] = {}  # worker -> node
-        self._cards: dict[int, Hello] = {}
+        self._hellos: dict[int, Hello] = {}
         self._refused: set[int] = set()  # nodes that cannot take part
         self._post = Post(grid, "query.hello", timeout)
 
@@ -39,14 +39,14 @@ class Roster:
                     "the link authenticates nodes, register their keys."
                 )
             time.sleep(POLL)
-        cards = [self._cards[k] for k in range(self.workers)]
-        for card in cards:
-            if card.dim != cards[0].dim:
+        hellos = [self._hellos[k] for k in range(self.workers)]
+        for k, hello in enumerate(hellos):
+            if hello.card.dim != hellos[0].card.dim:
                 raise ValueError(
-                    f"workers must have one dimension: worker 0 has {cards[0].dim}, worker {card.partition} "
-                    f"has {card.dim}; give all nodes the same columns."
+                    f"workers must have one dimension: worker 0 has {hellos[0].card.dim}, worker {k} "
+                    f"has {hello.card.dim}; give all nodes the same columns."
                 )
-        return RemoteObjective(cards)
+        return RemoteObjective(hellos)
 
     def wait_for(self, workers: Collection[int], seconds: float) -> None:
         """Give workers that are not there some time to come."""
@@ -70,19 +70,19 @@ class Roster:
             else:
                 self._welcome(node, unpack(answer.content, "hello", Hello))
 
-    def _welcome(self, node: int, card: Hello) -> None:
+    def _welcome(self, node: int, hello: Hello) -> None:
         """Give a node its place, unless it is another's or the node changed its data."""
-        k, complaint = card.partition, ""
+        k, complaint = hello.partition, ""
         if not 0 <= k < self.workers or self.nodes.get(k, node) != node:
             complaint = (
                 f"partition-id {k} is taken or not among the {self.workers} workers; "
                 "number the nodes 0, 1, 2, ..., each once"
             )
-        elif self._cards.get(k, card)[:4] != card[:4]:
+        elif self._hellos.get(k, hello).card[:3] != hello.card[:3]:
             complaint = f"worker {k} came back with other data; give it back what it had"
         if not complaint:
-            self.nodes[k], self._cards[k] = node, card
-        elif len(self._cards) < self.workers:
+            self.nodes[k], self._hellos[k] = node, hello
+        elif len(self._hellos) < self.workers:
             raise WorkerError(f"{complaint}.")
         else:
             self._refuse(node, f"{complaint}.")

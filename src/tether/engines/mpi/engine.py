@@ -21,10 +21,8 @@ from tether.engines.local_work import Memory, Upload, Worker
 from tether.engines.mpi.launch import check_launch, mpi
 from tether.engines.mpi.meeting import Meeting, attempt
 from tether.engines.mpi.settings import Sketch, difference, leaves, ranks, sketch_of
-from tether.objectives.base import Objective, Smoothness
-from tether.objectives.design import COMPILE_FROM
-from tether.objectives.federation import Federation, pooled_smoothness
-from tether.objectives.weighted import Weighted
+from tether.objectives.federation import Federation
+from tether.objectives.pool import Card, Pool, shares_kernels, weighted, weights_of
 from tether.problem import Facts, Problem
 from tether.requests import Arrived, Gradient, Measured, Reply, Request
 from tether.splits import iid
@@ -76,20 +74,16 @@ class MPI(Engine):
         outlines = self._comm.allgather(mine)
         _check_outlines(outlines)
         local = problem.objective
-        if (
-            sum(outline.n_samples for outline in outlines) * local.dim >= COMPILE_FROM
-        ):  # small ranks share the kernels of a large sum
+        if shares_kernels(sum(outline.n_samples for outline in outlines), local.dim):
             local.compile()
-        weight = self._comm.size * local.mass / sum(outline.mass for outline in outlines)
-        return problem if weight == 1.0 else problem._replace(objective=Weighted(local, weight))
+        weight = float(weights_of([outline.mass for outline in outlines])[self._comm.rank])
+        return problem._replace(objective=weighted(local, weight))
 
     def facts(self, problem: Problem) -> Facts:
         """Return the constants of all ranks together."""
-        mine, failure = attempt(lambda: _constants(problem.objective))
+        mine, failure = attempt(lambda: Card.of(problem.objective.unweighted))
         self._meeting.hold("facts", failure=failure)
-        smoothness, batches, sizes = zip(*self._comm.allgather(mine), strict=True)
-        pooled = pooled_smoothness(smoothness)
-        return Facts(sum(sizes), problem.objective.dim, pooled, max(batches), problem.seed, self._comm.size)
+        return Facts.of(Pool(self._comm.allgather(mine)), problem.seed)
 
     def exchange(self, problem: Problem, request: Request, memory: Memory) -> tuple[Reply, Memory]:
         """Work on this rank, average over the ranks that took part, settle on this rank."""
@@ -244,10 +238,6 @@ def _check_outlines(outlines: Sequence[_Outline]) -> None:
     found = difference(shared)
     if found:
         raise ValueError(found)
-
-
-def _constants(objective: Objective) -> tuple[Smoothness, int, int]:
-    return objective.smoothness, objective.natural_batch, objective.n_samples
 
 
 def _upload(request: Request, numbers: Array, vectors: Array) -> Upload:

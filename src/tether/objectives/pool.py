@@ -1,0 +1,96 @@
+"""Several workers taken together: their weights, their constants, and whether they share compiled kernels.
+
+Each worker's f_k counts by its share of the samples (or of their weights), n n_k / N, so that what workers
+agree on stays the plain mean. It does not matter where the workers are: in this process, on other ranks or on
+other machines, a `Card` says all there is to know of one.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+
+from tether.arrays import Array
+from tether.objectives.base import Objective, Smoothness
+from tether.objectives.design import COMPILE_FROM
+from tether.objectives.weighted import Weighted
+
+
+class Card(NamedTuple):
+    """What a worker says of its objective."""
+
+    n_samples: int
+    mass: float  # how much it counts among the workers
+    dim: int
+    natural_batch: int
+    anchored_price: int  # component gradients that a sample of an anchored step costs
+    smoothness: Smoothness
+
+    @classmethod
+    def of(cls, objective: Objective) -> "Card":
+        """Return the card of an objective."""
+        return cls(
+            objective.n_samples,
+            objective.mass,
+            objective.dim,
+            objective.natural_batch,
+            objective.anchored_price,
+            objective.smoothness,
+        )
+
+
+@dataclass(frozen=True)
+class Pool:
+    """All workers together."""
+
+    cards: Sequence[Card]
+
+    @property
+    def n_samples(self) -> int:
+        """N."""
+        return sum(card.n_samples for card in self.cards)
+
+    @property
+    def weights(self) -> Array:
+        """The workers' weights n n_k / N."""
+        return weights_of([card.mass for card in self.cards])
+
+    @property
+    def smoothness(self) -> Smoothness:
+        """Constants that hold for every worker, because each walks alone; mu is the mean of theirs."""
+        weighted = [
+            card.smoothness.times(weight) for weight, card in zip(self.weights, self.cards, strict=True)
+        ]
+        return Smoothness(
+            max(one.maximum for one in weighted),
+            max(one.full for one in weighted),
+            float(np.mean([one.convexity for one in weighted])),
+            all(one.exact for one in weighted),
+        )
+
+    @property
+    def natural_batch(self) -> int:
+        """The largest of the workers'."""
+        return max(card.natural_batch for card in self.cards)
+
+    @property
+    def anchored_price(self) -> int:
+        """The largest of the workers'."""
+        return max(card.anchored_price for card in self.cards)
+
+
+def weights_of(masses: Sequence[float]) -> Array:
+    """Return n n_k / N for each worker."""
+    shares = np.array(masses, dtype=np.float64)
+    return len(shares) * shares / shares.sum()
+
+
+def weighted(objective: Objective, weight: float) -> Objective:
+    """Return a worker's objective as it counts among the others."""
+    return objective if weight == 1.0 else Weighted(objective, weight)
+
+
+def shares_kernels(n_samples: int, dim: int) -> bool:
+    """Say whether a sum is so large that workers compile, however small their own parts."""
+    return n_samples * dim >= COMPILE_FROM
