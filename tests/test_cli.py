@@ -6,7 +6,7 @@ import tether
 from tether import demo
 from tether.cli import main
 from tether.report import plot_convergence
-from tether.run.solution import History, Row
+from tether.run.solution import Counts, History, Row
 
 
 def test_theory_prints_every_method_and_a_recommendation(capsys):
@@ -64,9 +64,9 @@ def test_the_demo_prints_a_row_a_method_and_draws_a_picture(tmp_path, capsys, mo
 
 def test_a_plot_with_unmeasured_rows_is_written_in_the_format_of_its_name(tmp_path):
     rows = [
-        Row(0, 0, 1, 1, 10, 0, 0, 1.0, 0.1, 2.0, 1.0),
-        Row(5, 0, 2, 2, 15, 0, 0, 1.5, 0.2, float("nan"), float("nan")),
-        Row(5, 1, 3, 3, 25, 0, 0, 2.5, 0.3, 1.5, 0.5),
+        Row(*Counts(0, 0, 1, 1, 10), 1.0, 0.1, 2.0, 1.0),
+        Row(*Counts(5, 0, 2, 2, 15), 1.5, 0.2, float("nan"), float("nan")),
+        Row(*Counts(5, 1, 3, 3, 25), 2.5, 0.3, 1.5, 0.5),
     ]
     path = plot_convergence({"run": History(rows)}, tmp_path / "run.svg", best=1.0, against="passes")
     assert path == tmp_path / "run.svg" and path.read_text().startswith("<?xml")

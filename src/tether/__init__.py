@@ -16,7 +16,7 @@ from tether.objectives import (
     from_jax,
     from_torch,
 )
-from tether.run.record import CallbackError
+from tether.run.callback import CallbackError
 from tether.run.solution import Counts, History, Solution, Status
 from tether.solve import Moment, iterate, solve
 

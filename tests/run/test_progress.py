@@ -11,14 +11,15 @@ from rich.console import Console
 import tether
 from tether.methods import Anderson, DelayedSVRG
 from tether.run.progress import Live
-from tether.run.solution import Row
+from tether.run.solution import Counts, Row
 
 OBJECTIVE = tether.Quadratic(matrix=np.diag([1.0, 2.0, 3.0]), linear=np.ones(3))
 CONSTRAINT = tether.Affine(np.ones((1, 3)), [1.0])
 
 
 def row(rounds, value=math.nan, gap=math.nan):
-    return Row(rounds, 0, rounds, rounds, 10 * rounds, 0, 0, rounds / 2, 0.1 * rounds, value, gap)
+    counts = Counts(rounds, 0, rounds, rounds, 10 * rounds)
+    return Row(*counts, rounds / 2, 0.1 * rounds, value, gap)
 
 
 def on_a_terminal(width=120):

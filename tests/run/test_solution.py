@@ -77,7 +77,7 @@ def test_printing_a_solution_tells_what_one_wants_to_know(solution):
 def test_printing_a_solution_without_a_gap_says_why(objective):
     flat = tether.GLM(*_data(), loss="logistic")
     sol = tether.solve(flat, CONSTRAINT, "nesterov", max_rounds=5)
-    assert sol.gap is None and "unknown (mu = 0)" in str(sol)
+    assert sol.gap is None and "unknown" in str(sol)
 
 
 def _data():

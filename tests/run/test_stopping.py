@@ -6,9 +6,12 @@ import numpy as np
 import pytest
 
 from tether.objectives.base import Smoothness
+from tether.problem import Facts
 from tether.requests import Arrived, Measured, Work
+from tether.run.budgets import Budgets
+from tether.run.seen import Incumbent, Tangent, better, contradiction, lowest_value
 from tether.run.solution import Counts, Status
-from tether.run.verdict import Incumbent, Stopping, better, falls_for_ever, has_diverged, lowest_value
+from tether.run.verdict import Accuracy, falls_for_ever, has_diverged
 
 NAN, INF = math.nan, math.inf
 
@@ -17,8 +20,15 @@ def measured(value=1.0, certificate=1.0, scale=1.0):
     return Measured(np.zeros(2), value, certificate, scale, None, None, Work())
 
 
-def stopping(tol=1e-3, convexity=0.5, passes=None, rounds=None, seconds=None):
-    return Stopping(tol, convexity, 10, passes, rounds, seconds)
+FACTS = Facts(n_samples=10, dim=2, smoothness=Smoothness(1.0, 1.0, 0.5))
+
+
+def accuracy(tol=1e-3, convexity=0.5):
+    return Accuracy(tol, convexity)
+
+
+def budgets(passes=None, rounds=None, seconds=None):
+    return Budgets(passes, rounds, seconds)
 
 
 @pytest.mark.parametrize("convexity", [0.0, 0.5])
@@ -27,50 +37,50 @@ def stopping(tol=1e-3, convexity=0.5, passes=None, rounds=None, seconds=None):
     [(INF, INF, INF), (NAN, 0.0, 1.0), (INF, 0.0, 1.0), (1.0, INF, INF), (1.0, NAN, 1.0)],
 )
 def test_a_point_that_is_not_finite_is_never_accurate(convexity, value, certificate, scale):
-    assert not stopping(convexity=convexity).is_accurate(measured(value, certificate, scale))
+    assert not accuracy(convexity=convexity).is_met(measured(value, certificate, scale))
 
 
 def test_the_gap_is_the_certificate_over_twice_the_convexity():
-    assert stopping(convexity=0.5).gap(measured(certificate=3.0)) == pytest.approx(3.0)
-    assert math.isnan(stopping(convexity=0.0).gap(measured(certificate=3.0)))
+    assert accuracy(convexity=0.5).gap(measured(certificate=3.0)) == pytest.approx(3.0)
+    assert math.isnan(accuracy(convexity=0.0).gap(measured(certificate=3.0)))
 
 
 def test_the_gap_counts_what_rounding_may_hide():
-    assert stopping(convexity=0.5).gap(measured(certificate=0.0, scale=1e6)) > 0
+    assert accuracy(convexity=0.5).gap(measured(certificate=0.0, scale=1e6)) > 0
 
 
 @pytest.mark.parametrize(("value", "limit"), [(0.0, 1e-3), (-200.0, 0.2), (200.0, 0.2)])
 def test_the_limit_is_relative_to_large_values_and_absolute_for_small_ones(value, limit):
-    assert stopping().is_accurate(measured(value, 0.999 * limit))
-    assert not stopping().is_accurate(measured(value, 1.001 * limit))
+    assert accuracy().is_met(measured(value, 0.999 * limit))
+    assert not accuracy().is_met(measured(value, 1.001 * limit))
 
 
 @pytest.mark.parametrize(("scale", "limit"), [(0.0, 1e-3), (70.0, 0.07)])
 def test_without_convexity_the_limit_is_relative_to_large_gradients(scale, limit):
-    rule = stopping(convexity=0.0)
-    assert rule.is_accurate(measured(1e9, (0.999 * limit) ** 2, scale))
-    assert not rule.is_accurate(measured(1e9, (1.001 * limit) ** 2, scale))
+    rule = accuracy(convexity=0.0)
+    assert rule.is_met(measured(1e9, (0.999 * limit) ** 2, scale))
+    assert not rule.is_met(measured(1e9, (1.001 * limit) ** 2, scale))
 
 
 def test_a_zero_tolerance_is_met_by_an_exact_optimum_only():
-    assert stopping(tol=0.0).is_accurate(measured(certificate=0.0, scale=0.0))
-    assert not stopping(tol=0.0).is_accurate(measured(certificate=1e-300, scale=0.0))
+    assert accuracy(tol=0.0).is_met(measured(certificate=0.0, scale=0.0))
+    assert not accuracy(tol=0.0).is_met(measured(certificate=1e-300, scale=0.0))
 
 
 def test_every_budget_has_its_own_status():
     counts = Counts(rounds=5, gradients=40)
-    assert stopping(rounds=5).spent(counts, 0.0) is Status.MAX_ROUNDS
-    assert stopping(passes=4.0).spent(counts, 0.0) is Status.MAX_PASSES
-    assert stopping(seconds=2.0).spent(counts, 2.0) is Status.MAX_SECONDS
-    assert stopping(rounds=6, passes=4.1, seconds=2.0).spent(counts, 1.9) is None
-    assert stopping().spent(counts, 1e9) is None
+    assert budgets(rounds=5).spent(counts, 0.0, FACTS) is Status.MAX_ROUNDS
+    assert budgets(passes=4.0).spent(counts, 0.0, FACTS) is Status.MAX_PASSES
+    assert budgets(seconds=2.0).spent(counts, 2.0, FACTS) is Status.MAX_SECONDS
+    assert budgets(rounds=6, passes=4.1, seconds=2.0).spent(counts, 1.9, FACTS) is None
+    assert budgets().spent(counts, 1e9, FACTS) is None
 
 
 def test_the_fraction_is_that_of_the_tightest_budget():
     counts = Counts(rounds=5, gradients=40)
-    assert stopping(rounds=50, passes=8.0, seconds=10.0).fraction(counts, 1.0) == 0.5
-    assert stopping(rounds=4).fraction(counts, 0.0) == 1.0
-    assert stopping().fraction(counts, 5.0) == 0.0
+    assert budgets(rounds=50, passes=8.0, seconds=10.0).fraction(counts, 1.0, FACTS) == 0.5
+    assert budgets(rounds=4).fraction(counts, 0.0, FACTS) == 1.0
+    assert budgets().fraction(counts, 5.0, FACTS) == 0.0
 
 
 @pytest.mark.parametrize(
@@ -143,3 +153,29 @@ def test_a_run_falls_for_ever_when_it_is_below_its_start_and_its_bound_and_far_o
     reply, first, lowest, falls
 ):
     assert falls_for_ever(reply, first, lowest) == falls
+
+
+def test_accuracies_are_relative_to_the_size_that_workers_cannot_choose():
+    loud = measured(value=-1e6, certificate=0.5)
+    assert accuracy().is_met(loud)
+    assert not accuracy().is_met(loud._replace(size=2.0))
+
+
+def tangent(x, curvature=1.0):
+    x = np.array([x, 0.0])
+    return Tangent(x, 0.5 * curvature * x[0] ** 2, curvature * x, abs(curvature * x[0]))
+
+
+def test_two_points_of_a_convex_function_do_not_contradict_it():
+    assert contradiction(tangent(-1.0), tangent(2.0), 1.0) == ""
+    assert contradiction(tangent(1.0), tangent(1.0), 1.0) == ""
+
+
+@pytest.mark.parametrize("curvature", [-1.0, 0.5])
+def test_curvature_below_what_was_claimed_is_seen(curvature):
+    assert "its curvature" in contradiction(tangent(-1.0, curvature), tangent(2.0, curvature), 1.0)
+
+
+def test_a_value_below_the_tangent_bound_is_seen():
+    low = tangent(2.0)._replace(value=-3.0)
+    assert "tangent bound" in contradiction(tangent(-1.0), low, 0.0)

@@ -9,7 +9,8 @@ from scipy import linalg, sparse
 import tether
 from tether import Status
 from tether.problem import Problem
-from tether.shortcuts import projected_data as presolve
+from tether.shortcuts import Way
+from tether.shortcuts.projected_data import with_projected_data
 
 N, P, FREE = 2_000, 120, 12  # samples, variables, directions that the equations leave
 
@@ -122,7 +123,7 @@ def test_a_run_stopped_after_every_request_goes_on_bit_for_bit(case, tmp_path, m
 def test_the_checkpoint_of_other_equations_is_refused(case, tmp_path):
     case.solve(checkpoint=tmp_path / "run.npz", max_rounds=3)
     other = tether.Affine(case.A[:, ::-1], case.b)
-    with pytest.raises(ValueError, match="belongs to another problem"):
+    with pytest.raises(ValueError, match="belongs to another constraint"):
         tether.solve(case.objective, other, checkpoint=tmp_path / "run.npz")
 
 
@@ -143,7 +144,9 @@ def test_one_free_direction_is_enough(case):
 
 
 def reduced(objective, constraint):
-    return presolve.reduce(Problem(objective, constraint))
+    problem = Problem(objective, constraint)
+    straight = Way(problem=problem, original=problem, method=tether.methods.Auto(), tol=1e-6)
+    return with_projected_data(straight, warm=False)
 
 
 def test_what_does_not_pay_is_left_alone(case, tmp_path, make_case):
@@ -168,11 +171,16 @@ def test_what_does_not_pay_is_left_alone(case, tmp_path, make_case):
     assert reduced(tether.Quadratic(factors=case.X), case.constraint) is None
 
 
-@pytest.mark.parametrize("method", ["skip", tether.methods.Auto()])
-def test_only_the_word_auto_changes_the_variables(case, method, was_projected):
-    assert not was_projected(tether.solve(case.objective, case.constraint, method, tol=1e-4))
+def test_auto_takes_the_shortcut_by_name_and_as_an_object_and_others_do_not(case, was_projected):
+    for method, taken in (("auto", True), (tether.methods.Auto(), True), ("skip", False)):
+        sol = tether.solve(case.objective, case.constraint, method, tol=1e-4)
+        assert was_projected(sol) is taken
+
+
+def test_stepping_by_hand_takes_the_shortcut_and_shows_the_users_variables(case):
     moment = next(tether.iterate(case.objective, case.constraint))
-    assert moment.state.lbfgs.x.shape == (P,)
+    assert moment.x.shape == (P,) and case.constraint.residual(moment.x) < 1e-11
+    assert moment.state.lbfgs.x.shape == (FREE + 1,)
 
 
 def test_the_peak_of_memory_is_a_share_of_the_data(was_projected):

@@ -31,6 +31,9 @@ class Constraint(ABC):
         """A (dense or sparse) and b, where they are at hand."""
         return None
 
+    def digest(self):
+        return "x"
+
     @abstractmethod
     def project(self, x: Array) -> Array:
         """Return the nearest feasible point, Pi(x)."""

@@ -1,12 +1,13 @@
 """Where the work is done."""
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from contextlib import AbstractContextManager, nullcontext
 from typing import Any, TypeVar
 
 from tether.arrays import Array
 from tether.engines.local_work import Memory, without_caches
+from tether.needs import Need
 from tether.problem import Facts, Problem
 from tether.requests import Reply, Request
 
@@ -31,8 +32,11 @@ class Engine(ABC):
     #: Seconds between two checkpoints of a run.
     save_every: float = 3.0
 
-    #: Whether losses are withheld, so that F is never measured.
-    blind: bool = False
+    #: What methods cannot ask of it, and why.
+    lacks: Mapping[Need, str] = {}
+
+    #: Whether all data is in this process and in one piece, so that shortcuts may look at it.
+    local: bool = False
 
     #: Whether this process prints and writes files; of several that run the same conversation one does.
     leads: bool = True
@@ -61,9 +65,16 @@ class Engine(ABC):
     def exchange(self, problem: Problem, request: Request, memory: Any) -> tuple[Reply, Any]:
         """Have a request worked on where the data lives, project what comes back, and reply."""
 
-    def lead(self, action: Callable[[], T]) -> T:
-        """Have the leader do something and tell everybody what came of it, an error included."""
-        return action()
+    def agree(self, decide: Callable[[], T], like: T | type[T]) -> T:
+        """Have the leader decide and everybody hear it, an error included.
+
+        What is decided is a named tuple; ``like`` is one of its kind, or the kind itself.
+        """
+        return decide()
+
+    def digest(self, problem: Problem) -> str:
+        """Return a digest of all data and of the objective's settings."""
+        return problem.objective.digest()
 
     def collect(self, memory: Any) -> Any:
         """Return the memory of all workers for a checkpoint, without what can be computed again."""

@@ -19,6 +19,8 @@ ROUND = 400_000  # numbers that compiled code reads while Python gets through a 
 class Serial(Engine):
     """Do all work in this process, beside the data."""
 
+    local = True
+
     def facts(self, problem: Problem) -> Facts:
         """Return the objective's own constants."""
         objective, work = problem.objective, ROUND + problem.constraint.work

@@ -54,11 +54,12 @@ NAMES: dict[str, Callable[[], Method[Any]]] = {
 }
 
 
-def as_method(method: str | Method[Any], facts: Facts) -> Method[Any]:
-    """Return a method, or what a short name stands for, with its open settings filled."""
-    if isinstance(method, Method):
-        return method.prepare(facts)
-    return NAMES[method]().prepare(facts)
+Algorithm = Method
+
+
+def as_method(method):
+    check_method(method)
+    return method if isinstance(method, Method) else NAMES[method]()
 
 
 def check_method(method: str | Method[Any]) -> None:

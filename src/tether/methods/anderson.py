@@ -81,7 +81,7 @@ class Anderson(Method[AndersonState]):
         """Fill the open settings of the inner method and make room for its duals."""
         return replace(self, method=self.method.remember(self.memory + 2).prepare(facts))
 
-    def start(self, x: Array) -> AndersonState:
+    def start(self, x: Array, clock: int = 0) -> AndersonState:
         """Begin the first stage."""
         inner = self.method.start(x)
         coordinates = self.method.coordinates(inner)

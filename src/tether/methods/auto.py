@@ -54,6 +54,7 @@ class Auto(Method[AutoState]):
     >>> auto = Auto()
     """
 
+    takes_shortcuts = True
     solved: bool = False  # the starting point comes from a linear system and only has to be confirmed
     facts: Facts | None = field(default=None, repr=False)  # filled by `prepare`
 
@@ -61,7 +62,7 @@ class Auto(Method[AutoState]):
         """Remember the problem's constants."""
         return replace(self, facts=facts)
 
-    def start(self, x: Array) -> AutoState:
+    def start(self, x: Array, clock: int = 0) -> AutoState:
         """Begin with the method that the constants speak for."""
         assert self.facts is not None
         few, exact = self.facts.n_samples < SMALL, self.facts.smoothness.exact

@@ -21,6 +21,19 @@ S = TypeVar("S", bound=State)
 
 
 class Method(ABC, Generic[S]):
+    needs = frozenset()
+    takes_shortcuts = False
+
+    @property
+    def name(self):
+        return type(self).__name__
+
+    def clock(self, state):
+        return getattr(state, "clock", 0)
+
+    def remedy(self):
+        return "try step_size=1 or a smaller interval"
+
     """An algorithm as one half of a conversation.
 
     ``ask`` says what local work comes next, ``tell`` folds the answer into the state. Neither loops, neither

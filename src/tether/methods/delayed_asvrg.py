@@ -150,7 +150,7 @@ class DelayedASVRG(StageWise[DelayedASVRGState]):
         length = theory.restart_length(theta, step_size=eta, convexity=mu, stage_length=m)
         return replace(filled, momentum=min(theta, 1.0), restart=self.restart or length)
 
-    def start(self, x: Array) -> DelayedASVRGState:
+    def start(self, x: Array, clock: int = 0) -> DelayedASVRGState:
         """Begin with x as the first anchor."""
         assert self.step_size and self.momentum
         pace = first_pace(self, (x, x))

@@ -96,7 +96,7 @@ class DelayedSGD(Method[DelayedSGDState]):
             self, step_size=step, batch_size=batch, stage_length=length, convexity=mu, output=output
         )
 
-    def start(self, x: Array) -> DelayedSGDState:
+    def start(self, x: Array, clock: int = 0) -> DelayedSGDState:
         """Begin at a feasible point."""
         return DelayedSGDState(x, None, 0, 0, 0)
 

@@ -124,7 +124,7 @@ class DelayedSVRG(StageWise[DelayedSVRGState]):
             output=output,
         )
 
-    def start(self, x: Array) -> DelayedSVRGState:
+    def start(self, x: Array, clock: int = 0) -> DelayedSVRGState:
         """Begin with x as the first anchor."""
         assert self.step_size
         return DelayedSVRGState(x, x, None, x, 0, self.step_size, first_pace(self, (x, x)), 0, 0, 0)

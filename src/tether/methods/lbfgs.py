@@ -75,7 +75,7 @@ class LBFGS(Method[LBFGSState]):
         """Take L_F from the problem."""
         return replace(self, smoothness=self.smoothness or facts.smoothness.full or 1.0)
 
-    def start(self, x: Array) -> LBFGSState:
+    def start(self, x: Array, clock: int = 0) -> LBFGSState:
         """Begin with no curvature known."""
         none = np.empty((0, len(x)))
         return LBFGSState(

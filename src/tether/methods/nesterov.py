@@ -55,7 +55,7 @@ class Nesterov(Method[NesterovState]):
         """Take L_F from the problem."""
         return replace(self, smoothness=self.smoothness or facts.smoothness.full or 1.0)
 
-    def start(self, x: Array) -> NesterovState:
+    def start(self, x: Array, clock: int = 0) -> NesterovState:
         """Begin without momentum."""
         assert self.smoothness
         return NesterovState(x, x, x, None, self.smoothness, 1.0, 0)

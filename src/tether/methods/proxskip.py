@@ -75,7 +75,7 @@ class ProxSkip(Method[ProxSkipState]):
         seed = facts.seed if self.seed is None else self.seed
         return replace(self, interval=interval, step_size=step, seed=seed)
 
-    def start(self, x: Array) -> ProxSkipState:
+    def start(self, x: Array, clock: int = 0) -> ProxSkipState:
         """Begin at a feasible point with h = 0."""
         return ProxSkipState(x, 0, 0)
 

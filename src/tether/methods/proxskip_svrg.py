@@ -115,7 +115,7 @@ class ProxSkipSVRG(StageWise[ProxSkipSVRGState]):
             keep=max(self.keep, 1 + self.renew),  # a renewal must be able to go back to the dual before
         )
 
-    def start(self, x: Array) -> ProxSkipSVRGState:
+    def start(self, x: Array, clock: int = 0) -> ProxSkipSVRGState:
         """Begin at a feasible point with h = 0."""
         assert self.step_size
         return ProxSkipSVRGState(x, x, False, math.inf, NEVER, 1, 0, None, self.step_size, 0, 0, 0, 0)

@@ -61,7 +61,7 @@ class Regularised(Method[RegularisedState]):
         """Remember the problem's constants; the inner method is prepared for each strength."""
         return replace(self, strength=self.strength or facts.smoothness.full or 1.0, facts=facts)
 
-    def start(self, x: Array) -> RegularisedState:
+    def start(self, x: Array, clock: int = 0) -> RegularisedState:
         """Begin with the strongest pull, towards the starting point."""
         assert self.strength
         return RegularisedState(self._at(self.strength).start(x), x, self.strength, math.inf, 0)

@@ -87,7 +87,7 @@ class Scaffold(Method[ScaffoldState]):
             batch_size=batch,
         )
 
-    def start(self, x: Array) -> ScaffoldState:
+    def start(self, x: Array, clock: int = 0) -> ScaffoldState:
         """Begin at a feasible point with c = 0."""
         return ScaffoldState(x, np.zeros_like(x), 0, 0)
 

@@ -64,6 +64,8 @@ class Objective(ABC):
     dim: int
     uses_blas: bool = False  # for so much that it should have all its threads
     anchored_price: int = 2  # component gradients that a sample of an anchored step costs
+    initial: Array | None = None
+    proven_convex = True
     lacks: Mapping[Need, str] = {}
 
     @abstractmethod
@@ -127,6 +129,9 @@ class Objective(ABC):
 
     def compile(self) -> None:  # noqa: B027, because most have nothing to do
         """Use compiled steps even for little data, as one of many workers does."""
+
+    def digest(self):
+        return "x"
 
     def unpack(self, x: Array) -> Any:
         """Return x in the shape natural to the model."""

@@ -1,13 +1,16 @@
 """A run on disk: an .npz of arrays with a header that says which run it is.
 
-States are named tuples of arrays, numbers and other named tuples, so writing one needs no pickle: each
-leaf is stored under the path of its field.
+A checkpoint is written beside its place and then moved there, so that a kill leaves the old one or the new
+one. Its identity is a digest of the data, of the constraint and of all settings; a seal over everything in it
+tells a file that was changed by hand or by a failing disk.
 """
 
 import json
-import math
+import logging
 import os
+import re
 import tempfile
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -15,37 +18,97 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from tether.digest import digest_of
 from tether.packing import flatten, restore
 from tether.run.solution import Counts, History, Row
+from tether.run.turn import Run
 
-FORMAT = 3
+log = logging.getLogger("tether")
+
+FORMAT = 4
+LONGEST_NAME = 255  # bytes that file systems take
+WORDS = {
+    "method": "another method",
+    "seed": "another seed",
+    "workers": "another number of workers (ranks)",
+    "objective": "other data or another objective",
+    "constraint": "another constraint",
+}
 
 
 class Identity(NamedTuple):
-    """What tells one run from another: the method, and the problem as seen from one fixed point."""
+    """What tells one run from another."""
 
-    method: str
     seed: int
+    workers: int
     n_samples: int
     dim: int
-    workers: int
-    value: float
-    slope: float
-    projection: float
+    objective: str  # digests
+    constraint: str
+    method: str  # with all its settings
+
+
+class Kept(NamedTuple):
+    """A run as it was read: its history as a table and what workers reported."""
+
+    run: Run
+    table: np.ndarray
+    reports: np.ndarray | None
+    found: bool  # there was a file
+
+
+class Keeper:
+    """Writes a run to its checkpoint, at most as often as the engine says."""
+
+    def __init__(self, path: Path | None, identity: Identity | None, pause: float) -> None:
+        self._path, self._identity, self._pause = path, identity, pause
+        self._saved = time.monotonic()
+
+    @property
+    def keeps(self) -> bool:
+        """Whether there is a place to write to."""
+        return self._path is not None
+
+    def read(self, run: Run) -> Kept:
+        """Return the run on disk, or the given run if there is none; sweep up after runs that were killed."""
+        if self._path is None or self._identity is None:
+            return unkept(run)
+        _sweep(self._path)
+        return load(self._path, self._identity, run) if self._path.exists() else unkept(run)
+
+    def is_due(self) -> bool:
+        """Say whether the last checkpoint is old enough."""
+        return self._path is not None and time.monotonic() - self._saved >= self._pause
+
+    def write(self, run: Run, rows: list[Row]) -> None:
+        """Write a run down."""
+        if self._path is None or self._identity is None:
+            return
+        try:
+            save(self._path, self._identity, run, rows)
+        except OSError as error:  # a full disk must not cost the run
+            log.warning("checkpoint %s could not be written: %s.", self._path, error)
+        self._saved = time.monotonic()
+
+
+def unkept(run: Run) -> Kept:
+    """Return a run that begins."""
+    return Kept(run, np.zeros((0, len(Row._fields) - 1)), None, False)
 
 
 def save(path: Path, identity: Identity, run: Any, rows: list[Row]) -> None:
     """Write a run, replacing an older checkpoint in one step."""
     arrays: dict[str, Any] = {}
     leaves = flatten("run", run, arrays)
-    header = {"format": FORMAT, "identity": identity._asdict(), "leaves": leaves}
-    arrays["header"] = np.array(json.dumps(header))
     table = [row[:-1] for row in rows]
     arrays["history"] = np.array(table, dtype=np.float64).reshape(len(rows), len(Row._fields) - 1)
     reports = History(rows).workers
     if reports:
         arrays["workers"] = np.stack(list(reports.values()), axis=-1)
-    handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=path.name, suffix=".part")
+    header = {"format": FORMAT, "identity": identity._asdict(), "leaves": leaves}
+    header["seal"] = _seal(header, arrays)
+    arrays["header"] = np.array(json.dumps(header))
+    handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=f"{path.name}.", suffix=".part")
     try:
         with os.fdopen(handle, "wb") as file:
             np.savez(file, **arrays)
@@ -55,41 +118,72 @@ def save(path: Path, identity: Identity, run: Any, rows: list[Row]) -> None:
         raise
 
 
-def load(path: Path, identity: Identity, template: Any) -> tuple[Any, list[Row]]:
-    """Read a run back; refuse a file that belongs to another one."""
+def load(path: Path, identity: Identity, template: Run) -> Kept:
+    """Read a run back; refuse a file that belongs to another one or was changed."""
     with _reading(path):
         with path.open("rb") as raw, np.load(raw, allow_pickle=False) as file:
             arrays = dict(file)
-        header = json.loads(str(arrays["header"]))
+        header = json.loads(str(arrays.pop("header")))
         if header["format"] != FORMAT:
             raise ValueError(f"format {header['format']}, readable is {FORMAT}")
         found = Identity(**header["identity"])
+        if header.pop("seal") != _seal(header, arrays):
+            raise ValueError("it was changed after it was written")
     _check_identity(path, found, identity)
     with _reading(path):
         run = restore("run", header["leaves"], arrays, template, type(template))
-        return run, _rows(arrays["history"], arrays.get("workers"))
+    return Kept(run, arrays["history"], arrays.get("workers"), True)
 
 
-def _rows(table: Any, reports: Any) -> list[Row]:
+def rows_of(kept: Kept) -> list[Row]:
     """Rebuild the history; counts are whole numbers."""
     counts, rows = len(Counts._fields), []
-    for place, line in enumerate(table):
+    for place, line in enumerate(kept.table):
         numbers: list[Any] = [int(v) for v in line[:counts]] + [float(v) for v in line[counts:]]
-        report = None if reports is None or np.isnan(reports[place]).all() else reports[place]
+        report = None if kept.reports is None else kept.reports[place]
+        report = None if report is None or np.isnan(report).all() else report
         rows.append(Row(*numbers)._replace(workers=report))
     return rows
 
 
-def as_path(checkpoint: Any) -> Path:
+def as_path(checkpoint: Any) -> Path | None:
     """Return the path of a checkpoint; refuse one that could not be written later."""
+    if checkpoint is None:
+        return None
     if not isinstance(checkpoint, str | os.PathLike):
         raise TypeError(f"checkpoint must be the path of a file, got {checkpoint!r}.")
     path = Path(checkpoint)
-    if path.is_dir() or not path.parent.is_dir() or not os.access(path.parent, os.W_OK):
+    if "\0" in str(path):
+        raise ValueError(f"checkpoint {str(path)!r} must not contain a NUL character; name another file.")
+    spare = LONGEST_NAME - len(".12345678.part")
+    if len(os.fsencode(path.name)) > spare:
+        raise ValueError(
+            f"checkpoint {path.name[:20] + '...'!r} has a name of {len(os.fsencode(path.name))} bytes; "
+            f"use at most {spare}."
+        )
+    try:
+        fits = not path.is_dir() and path.parent.is_dir() and os.access(path.parent, os.W_OK)
+    except OSError:
+        fits = False
+    if not fits:
         raise ValueError(
             f"checkpoint {str(path)!r} cannot be written: name a file in an existing, writable folder."
         )
     return path
+
+
+def _sweep(path: Path) -> None:
+    """Remove what runs that were killed while they wrote this checkpoint have left."""
+    mark = re.compile(re.escape(path.name) + r"\.\w{8}\.part")
+    for part in path.parent.iterdir():
+        if mark.fullmatch(part.name):
+            part.unlink(missing_ok=True)
+
+
+def _seal(header: dict[str, Any], arrays: dict[str, Any]) -> str:
+    names = sorted(arrays)
+    plain = json.dumps({name: header[name] for name in ("format", "identity", "leaves")}, sort_keys=True)
+    return digest_of(plain, *names, *(np.asarray(arrays[name]) for name in names))
 
 
 @contextmanager
@@ -107,11 +201,9 @@ def _reading(path: Path) -> Iterator[None]:
 def _check_identity(path: Path, found: Identity, wanted: Identity) -> None:
     for name in Identity._fields:
         there, here = getattr(found, name), getattr(wanted, name)
-        same = math.isclose(there, here, rel_tol=1e-6) if isinstance(here, float) else there == here
-        if same:
-            continue
-        what = {"method": "another method", "seed": "another seed"}.get(name, "another problem")
-        raise ValueError(
-            f"checkpoint {str(path)!r} belongs to {what} ({name} {there!r} there, {here!r} here); "
-            "delete it or choose another path."
-        )
+        if there != here:
+            what = WORDS.get(name, "another problem")
+            raise ValueError(
+                f"checkpoint {str(path)!r} belongs to {what} ({name} {there!r} there, {here!r} here); "
+                "delete it or choose another path."
+            )

@@ -2,7 +2,8 @@
 
 import math
 import time
-from contextlib import ExitStack
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
 from typing import Protocol
 
 from rich.console import Console
@@ -36,6 +37,18 @@ class Silent:
 
     def end(self, message: str) -> None:
         """Do nothing."""
+
+
+@contextmanager
+def progress(shown: bool, name: str) -> Iterator[Reporter]:
+    """Report a run on the terminal, or not at all; what interrupts it is said too."""
+    reporter: Reporter = Live() if shown else Silent()
+    reporter.begin(name)
+    try:
+        yield reporter
+    except BaseException:
+        reporter.end("the run ended with an error")
+        raise
 
 
 class Live:

@@ -32,7 +32,11 @@ class Status(Enum):
 
 
 class Counts(NamedTuple):
-    """The four complexities of Definition 4.1, counted: T, S, P (as rounds and as vectors) and G."""
+    """The four complexities of Definition 4.1, counted: T, S, P (as rounds and as vectors) and G.
+
+    They are the method's own. What it costs to look at F beside the method (see ``audit`` of `tether.solve`)
+    is counted apart; only bytes are counted together.
+    """
 
     steps: int = 0  # T
     stages: int = 0  # S
@@ -41,18 +45,27 @@ class Counts(NamedTuple):
     gradients: int = 0  # G: component gradients
     sent: int = 0  # bytes from workers
     received: int = 0  # bytes to workers
+    audits: int = 0  # projection events of audits
+    audit_gradients: int = 0  # component gradients of audits
 
     def plus(self, work: Work, stages: int) -> "Counts":
-        """Return the counts after a request's work."""
-        return Counts(
-            self.steps + work.steps,
-            stages,
-            self.rounds + work.rounds,
-            self.projections + work.projections,
-            self.gradients + work.gradients,
-            self.sent + work.sent,
-            self.received + work.received,
+        """Return the counts after the work of one of the method's requests."""
+        return self._moved(work)._replace(
+            steps=self.steps + work.steps,
+            stages=stages,
+            rounds=self.rounds + work.rounds,
+            projections=self.projections + work.projections,
+            gradients=self.gradients + work.gradients,
         )
+
+    def plus_audit(self, work: Work) -> "Counts":
+        """Return the counts after the work of an audit."""
+        return self._moved(work)._replace(
+            audits=self.audits + work.rounds, audit_gradients=self.audit_gradients + work.gradients
+        )
+
+    def _moved(self, work: Work) -> "Counts":
+        return self._replace(sent=self.sent + work.sent, received=self.received + work.received)
 
 
 METRICS = ("value", "slope", "seconds", "sent")  # what each worker of a federation reports
@@ -68,6 +81,8 @@ class Row(NamedTuple):
     gradients: int
     sent: int
     received: int
+    audits: int
+    audit_gradients: int
     passes: float
     seconds: float
     value: float  # F where it was measured, else nan
@@ -84,7 +99,7 @@ class History:
 
     Examples
     --------
-    >>> history = History([Row(5, 1, 1, 1, 50, 0, 0, 0.5, 0.01, 2.5, 0.1)])
+    >>> history = History([Row(*Counts(5, 1, 1, 1, 50), 0.5, 0.01, 2.5, 0.1)])
     >>> history["value"]
     array([2.5])
     """
@@ -148,7 +163,7 @@ class Solution:
     status, message, success
         Why the run stopped, in words, and whether it reached ``tol``.
     counts : Counts
-        T, S, P and G as they happened.
+        T, S, P and G of the method as they happened, and apart from them what audits of F cost.
     history : History
         One row a request.
     seconds : float
@@ -181,6 +196,7 @@ class Solution:
             ("||Ax - b||", f"{self.residual:.3g}"),
             ("rounds", f"{self.counts.rounds} ({self.counts.projections} vectors projected)"),
             ("work", f"{self.counts.gradients} component gradients in {self.seconds:.3g} s"),
+            *self._audits(),
             *self._traffic(),
             ("method", self.method),
         ]
@@ -189,8 +205,14 @@ class Solution:
     def _quality(self) -> list[tuple[str, str]]:
         if np.isnan(self.fun):
             return [("F(x)", "not measured: the workers keep their losses to themselves")]
-        gap = "unknown (mu = 0)" if self.gap is None else f"{self.gap:.3g}"
+        gap = "unknown" if self.gap is None else f"{self.gap:.3g}"
         return [("F(x)", f"{self.fun:.12g}"), ("gap at most", gap)]
+
+    def _audits(self) -> list[tuple[str, str]]:
+        if not (self.counts.audits or self.counts.audit_gradients):
+            return []
+        looks, gradients = self.counts.audits, self.counts.audit_gradients
+        return [("audits", f"{looks} rounds, {gradients} component gradients to look at F")]
 
     def _traffic(self) -> list[tuple[str, str]]:
         if not self.counts.sent:

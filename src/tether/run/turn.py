@@ -1,7 +1,7 @@
-"""A run under way: the conversation between one method and one engine, turn by turn."""
+"""One turn of the conversation between a method and an engine: ask, exchange, tell."""
 
 import logging
-import time
+import math
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -9,12 +9,12 @@ import numpy as np
 
 from tether.arrays import Array
 from tether.engines.base import Engine, MemoryLost
-from tether.methods import Method
+from tether.methods import Algorithm
+from tether.needs import Need
 from tether.problem import Facts, Problem
-from tether.requests import Gradient, Measured, Reply, Request
-from tether.run.keeper import Identity
+from tether.requests import Descend, Gradient, Measured, Reply, Request
+from tether.run.seen import Incumbent, Tangent, better, contradiction, lowest_value, tangent_at
 from tether.run.solution import Counts
-from tether.run.verdict import Incumbent, better, lowest_value
 
 log = logging.getLogger("tether")
 
@@ -22,85 +22,94 @@ log = logging.getLogger("tether")
 class Run(NamedTuple):
     """Everything that changes during a run; a checkpoint is this, written down."""
 
-    state: Any
+    state: Any  # the method's
     memory: Any  # of the workers in this process
     counts: Counts
-    seconds: float
+    seconds: float = 0.0
     first: float | None = None  # F where it was first measured
-    checked: int = 0  # component gradients spent when F was last measured
-    checked_point: Array | None = None
+    audited: int = 0  # component gradients spent when F was last measured
+    measured: Array | None = None  # where F was last measured
     best: Incumbent | None = None
-    lowest: float = -np.inf  # F, by all that was measured, if it has a minimum
+    lowest: float = -math.inf  # F, by all that was measured, if it has a minimum
+    stage_end: Array | None = None  # the estimate after the last stage
+    still: int = 0  # stages in succession that did not move it
+    confirm: Array | None = None  # a point that a learned dual certifies, to be measured exactly
+    unconfirmed: float = math.inf  # the dual's certificate when such a measurement last disagreed
+    tangent: Tangent | None = None  # the last exact measurement, for what two of them say of convexity
+    nonconvex: str = ""  # how F was seen not to be as convex as it says
+
+
+class Question(NamedTuple):
+    """What is asked next."""
+
+    request: Request
+    audit: bool = False  # to look at F; the method does not hear the answer
+    cut_by: str = ""  # the name of the budget that cut it short: the run ends with it
 
 
 @dataclass(frozen=True)
-class Session:
-    """A problem, an engine and a method with all settings filled."""
+class Conversation:
+    """One method and one engine that talk about one problem."""
 
     problem: Problem
     engine: Engine
-    method: Method[Any]
+    algorithm: Algorithm[Any]
     facts: Facts
+    audit: float | None  # passes after which F is looked at if the method did not; None: never
 
-    def begin(self, x0: Array, warm: bool = False) -> Run:
+    @property
+    def sees(self) -> bool:
+        """Whether F can be measured at all."""
+        return Need.GRADIENTS not in self.engine.lacks
+
+    def begin(self, x0: Array, warm: bool) -> Run:
         """Project the starting point and start the method there."""
-        state = self.method.start(self.engine.project(self.problem, x0))
-        counts = Counts(rounds=1, projections=1)
-        return Run(self.method.warm(state) if warm else state, self.engine.blank(self.problem), counts, 0.0)
+        state = self.algorithm.start(self.engine.project(self.problem, x0))
+        state = self.algorithm.warm(state) if warm else state
+        return Run(state, self.engine.blank(self.problem), Counts(rounds=1, projections=1))
 
-    def turn(self, run: Run) -> tuple[Run, Reply]:
-        """Ask, exchange, tell: one request further."""
-        began = time.perf_counter()
-        request, audit = self._next_request(run)
+    def estimate(self, run: Run) -> Array:
+        """Return the point that the method would answer with now."""
+        return self.algorithm.estimate(run.state)
+
+    def next_question(self, run: Run) -> Question:
+        """Return what the method asks; before that an audit, if one is due or a point is to be confirmed."""
+        if run.confirm is not None:
+            return Question(Gradient(run.confirm), audit=True)
+        request = self.algorithm.ask(run.state)
+        if isinstance(request, Gradient) or not self._audit_is_due(run):
+            return Question(request)
+        return Question(self.algorithm.inspect(run.state), audit=True)
+
+    def turn(self, run: Run, question: Question) -> tuple[Run, Reply]:
+        """Exchange a question for its answer: one request further."""
         with np.errstate(over="ignore", invalid="ignore"):
             try:
-                reply, memory = self.engine.exchange(self.problem, request, run.memory)
+                reply, memory = self.engine.exchange(self.problem, question.request, run.memory)
             except MemoryLost as loss:
-                log.warning("%s; %s starts anew from its last point.", loss, type(self.method).__name__)
-                return self.turn(self._anew(run))
-            if not audit:
-                run = run._replace(state=self.method.tell(run.state, reply), memory=memory)
-        counts = run.counts.plus(reply.work, run.state.stage)
-        spent = self.engine.lead(lambda: time.perf_counter() - began)
-        run = run._replace(counts=counts, seconds=run.seconds + spent)
-        return (self._note(run, reply) if isinstance(reply, Measured) else run), reply
+                log.warning("%s; %s starts anew from its last point.", loss, self.algorithm.name)
+                run = self._anew(run)
+                return self.turn(run, self.next_question(run))
+            if question.audit:
+                run = run._replace(counts=run.counts.plus_audit(reply.work))
+            else:
+                run = self._told(run._replace(memory=memory), reply)
+        return (self.noted(run, reply) if isinstance(reply, Measured) else run), reply
 
-    def measure(self, run: Run) -> tuple[Run, Measured]:
-        """Measure F at the method's current estimate, outside the conversation."""
-        began = time.perf_counter()
+    def measure(self, run: Run, x: Array) -> tuple[Run, Measured]:
+        """Measure F at a point exactly, outside the conversation."""
         with np.errstate(over="ignore", invalid="ignore"):
             try:
-                reply, _ = self.engine.exchange(self.problem, self.method.inspect(run.state), run.memory)
+                reply, _ = self.engine.exchange(self.problem, Gradient(x), run.memory)
             except MemoryLost:  # the point can be measured without
-                reply = self._fresh(Gradient(self.method.estimate(run.state)))
+                blank = self.engine.blank(self.problem)
+                reply, _ = self.engine.exchange(self.problem, Gradient(x), blank)
         assert isinstance(reply, Measured)
-        seconds = run.seconds + self.engine.lead(lambda: time.perf_counter() - began)
-        run = run._replace(counts=run.counts.plus(reply.work, run.counts.stages), seconds=seconds)
-        return self._note(run, reply), reply
+        return self.noted(run._replace(counts=run.counts.plus_audit(reply.work)), reply), reply
 
     def is_measured(self, run: Run) -> bool:
         """Say whether the method's current estimate is the point where F was last measured."""
-        return _same(run.checked_point, self.method.estimate(run.state))
-
-    def look(self, x: Array, known: Incumbent) -> Incumbent:
-        """Return what is known of F at x, where a known point was moved to; measure if that was far."""
-        moved = float(np.linalg.norm(x - known.x))
-        if moved <= 1e-9 * (1.0 + float(np.linalg.norm(x))):
-            return known._replace(x=x)
-        reply = self._fresh(Gradient(x))
-        return Incumbent(x, reply.value, reply.certificate, reply.scale, reply.normal)
-
-    def identity(self) -> Identity:
-        """Describe the run by its method and by what the problem looks like from one fixed point."""
-        if self.engine.blind:
-            facts = self.facts
-            return Identity(repr(self.method), self.problem.seed, *_sizes(facts), 0.0, 0.0, 0.0)
-        rng = np.random.default_rng(0)
-        probe = 0.01 * rng.standard_normal(self.facts.dim)
-        reply = self._fresh(Gradient(probe))
-        moved = float(np.linalg.norm(self.engine.project(self.problem, probe)))
-        facts, seed = self.facts, self.problem.seed
-        return Identity(repr(self.method), seed, *_sizes(facts), reply.value, reply.scale, moved)
+        return _same(run.measured, self.estimate(run))
 
     def packed(self, run: Run) -> Run:
         """Return a run as it goes into a checkpoint, with the memory of all workers."""
@@ -110,42 +119,66 @@ class Session:
         """Return a run from a checkpoint with the memory that belongs here."""
         return run._replace(memory=self.engine.hand_out(run.memory))
 
-    def _anew(self, run: Run) -> Run:
-        """Start the method again where it got: a worker that forgot its dual would spoil the sum of all."""
-        x = self.engine.project(self.problem, self.method.estimate(run.state))
-        state = self.method.warm(self.method.start(x))
-        return run._replace(state=state, memory=self.engine.blank(self.problem))
-
-    def _fresh(self, request: Gradient) -> Measured:
-        """Measure as if nobody had worked before."""
-        reply, _ = self.engine.exchange(self.problem, request, self.engine.blank(self.problem))
-        assert isinstance(reply, Measured)
-        return reply
-
-    def _next_request(self, run: Run) -> tuple[Request, bool]:
-        """Return what the method asks, or an audit: at the start, and if a pass went by and nobody saw F."""
-        request = self.method.ask(run.state)
-        if self.engine.blind:
-            return request, False
-        due = run.first is None or run.counts.gradients - run.checked >= self.facts.n_samples
-        if not due or isinstance(request, Gradient):
-            return request, False
-        return (request, False) if self.is_measured(run) else (self.method.inspect(run.state), True)
-
-    def _note(self, run: Run, reply: Measured) -> Run:
+    def noted(self, run: Run, reply: Measured) -> Run:
         """Remember what was measured, and the best point of all."""
         finite = np.isfinite(reply.value) and np.isfinite(reply.certificate) and reply.complete
-        return run._replace(
+        confirmed = run.confirm is not None and _same(run.confirm, reply.point)
+        run = run._replace(
             first=reply.value if run.first is None else run.first,
-            checked=run.counts.gradients,
-            checked_point=reply.point,
-            best=better(Incumbent.at(reply), run.best) if finite else run.best,
-            lowest=max(run.lowest, lowest_value(reply, self.facts.smoothness)) if finite else run.lowest,
+            audited=run.counts.gradients,
+            measured=reply.point,
+            confirm=None if confirmed else run.confirm,
         )
+        if not finite:
+            return run
+        run = run._replace(
+            best=better(Incumbent.at(reply), run.best),
+            lowest=max(run.lowest, lowest_value(reply, self.facts.smoothness)),
+        )
+        return run if self.facts.proven_convex or run.nonconvex else self._probed(run, reply)
+
+    def _told(self, run: Run, reply: Reply) -> Run:
+        """Have the method hear the answer; notice where its stages no longer move the estimate."""
+        before, state = run.state.stage, self.algorithm.tell(run.state, reply)
+        run = run._replace(state=state, counts=run.counts.plus(reply.work, state.stage))
+        if state.stage == before:
+            return run
+        here = self.estimate(run)
+        return run._replace(stage_end=here, still=run.still + 1 if _same(run.stage_end, here) else 0)
+
+    def _probed(self, run: Run, reply: Measured) -> Run:
+        """Compare F here and where it was measured before with what a convex function allows."""
+        here = tangent_at(reply)
+        if here is None:
+            return run
+        mu, before = self.facts.smoothness.convexity, run.tangent
+        found = "" if before is None else contradiction(before, here, mu) or contradiction(here, before, mu)
+        return run._replace(tangent=here, nonconvex=found)
+
+    def _audit_is_due(self, run: Run) -> bool:
+        """Say whether enough passes went by in which nobody saw F."""
+        if self.audit is None or not self.sees or self.is_measured(run):
+            return False
+        since = run.counts.gradients - run.audited
+        return run.first is None or since >= self.audit * self.facts.n_samples
+
+    def _anew(self, run: Run) -> Run:
+        """Start the method again where it got: a worker that forgot its dual would spoil the sum of all."""
+        x = self.engine.project(self.problem, self.estimate(run))
+        state = self.algorithm.start(x, clock=self.algorithm.clock(run.state))
+        memory = self.engine.blank(self.problem)
+        return run._replace(state=self.algorithm.warm(state), memory=memory, confirm=None)
 
 
-def _sizes(facts: Facts) -> tuple[int, int, int]:
-    return facts.n_samples, facts.dim, facts.n_workers
+def price(request: Request, facts: Facts) -> tuple[float, float]:
+    """Return the component gradients that a request costs at most, before the first step and a step."""
+    if not isinstance(request, Descend):
+        return float(facts.n_samples), 0.0
+    each = facts.anchored_price if request.anchor is not None else 1
+    if request.batch_size is None:
+        return 0.0, float(each * facts.n_samples)
+    workers = max(1, round(request.participation * facts.n_workers))
+    return 0.0, float(each * workers * request.batch_size)
 
 
 def _same(one: Array | None, other: Array) -> bool:

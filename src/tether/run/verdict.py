@@ -1,41 +1,42 @@
-"""When a run is over: the certificate, the budgets, and signs of divergence."""
+"""When a run is over: the accuracy is reached, the point stands still, F has no minimum, or a run diverges."""
 
 import math
 from dataclasses import dataclass
-from numbers import Real
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from tether.arrays import Array
-from tether.objectives.base import Smoothness
+from tether.methods import Algorithm
 from tether.requests import Arrived, Measured, Reply
-from tether.run.solution import Counts, Status
+from tether.run.seen import Incumbent, gap_bound
+from tether.run.solution import Status
+from tether.run.turn import Run
 
-ROUNDING = 1e-15  # relative error of a projected gradient, about
-FLAT = 1e-13  # of L: rounding hides a smaller curvature
-FAR = 1e6  # a norm of x that few problems mean
-DEFAULT_PASSES = 1000.0
+FAR_NORM = 1e6  # a norm of x that few problems mean
+STILL_STAGES = 3  # stages in succession that left a point where it was
 
 
-class Incumbent(NamedTuple):
-    """The best feasible point measured so far."""
+class Verdict(NamedTuple):
+    """What is decided after a turn; among several processes the leader's word."""
 
-    x: Array
-    value: float
-    certificate: float
-    scale: float
-    normal: Array | None
+    status: str = ""  # the name of a `Status`; empty: the run goes on
+    detail: str = ""  # more about it
+    seconds: float = 0.0  # of the run so far
+    affordable: float = math.inf  # component gradients of a walk for which there is time left
+    confirm: bool = False  # the certificate rests on a learned dual: measure the point exactly
+    save: bool = False  # it is time for a checkpoint
+    complaint: str = ""  # what the callback raised
 
-    @classmethod
-    def at(cls, reply: Measured) -> "Incumbent":
-        """Return the point that was measured."""
-        return cls(reply.point, reply.value, reply.certificate, reply.scale, reply.normal)
+    @property
+    def goes_on(self) -> bool:
+        """Whether there is a next turn."""
+        return not self.status
 
 
 @dataclass(frozen=True)
-class Stopping:
-    """Accuracy and budgets; the first that is met ends the run.
+class Accuracy:
+    """What is good enough.
 
     A point is accurate when the bound ||P grad F||^2/(2 mu) on its gap is at most tol max(1, |F|), or, where
     mu = 0, when ||P grad F|| <= tol max(1, ||grad F||).
@@ -43,62 +44,83 @@ class Stopping:
 
     tol: float
     convexity: float
-    n_samples: int
-    max_passes: float | None
-    max_rounds: int | None
-    max_seconds: float | None
 
     def gap(self, point: Measured | Incumbent) -> float:
         """Return the bound on the gap at a measured point; nan without strong convexity.
 
         What rounding may have hidden of P grad F is added.
         """
-        return _gap(point, self.convexity) if self.convexity > 0 else math.nan
+        return gap_bound(point, self.convexity) if self.convexity > 0 else math.nan
 
-    def is_accurate(self, reply: Measured | Incumbent) -> bool:
+    def is_met(self, point: Measured | Incumbent) -> bool:
         """Say whether a measured point is good enough."""
-        if not (math.isfinite(reply.value) and math.isfinite(reply.certificate)):
+        if not (math.isfinite(point.value) and math.isfinite(point.certificate)):
             return False
         if self.convexity > 0:
-            return self.gap(reply) <= self.tol * max(1.0, abs(reply.value))
-        return math.sqrt(reply.certificate) <= self.tol * max(1.0, reply.scale)
+            size = abs(point.value) if point.size is None else point.size
+            return self.gap(point) <= self.tol * max(1.0, size)
+        return math.sqrt(point.certificate) <= self.tol * max(1.0, point.scale)
 
-    def spent(self, counts: Counts, seconds: float) -> Status | None:
-        """Return the budget that is used up, if any."""
-        if self.max_rounds is not None and counts.rounds >= self.max_rounds:
-            return Status.MAX_ROUNDS
-        if self.max_passes is not None and counts.gradients >= self.max_passes * self.n_samples:
-            return Status.MAX_PASSES
-        if self.max_seconds is not None and seconds >= self.max_seconds:
-            return Status.MAX_SECONDS
-        return None
-
-    def fraction(self, counts: Counts, seconds: float) -> float:
-        """Return how much of the tightest budget is used."""
-        used = [0.0]
-        if self.max_rounds is not None:
-            used.append(counts.rounds / self.max_rounds)
-        if self.max_passes is not None:
-            used.append(counts.gradients / (self.max_passes * self.n_samples))
-        if self.max_seconds is not None:
-            used.append(seconds / self.max_seconds)
-        return min(1.0, max(used))
+    def without_convexity(self) -> "Accuracy":
+        """Return what is good enough where nothing is known of a minimum."""
+        return Accuracy(self.tol, 0.0)
 
 
-def check_budgets(
-    tol: float, max_passes: float | None, max_rounds: int | None, max_seconds: float | None
-) -> None:
-    """Refuse accuracies and budgets that make no sense."""
-    if not (_is_number(tol) and 0 <= tol < math.inf):
-        raise ValueError(f"tol must be a number of at least 0, got {tol!r}.")
-    budgets = {"max_passes": max_passes, "max_rounds": max_rounds, "max_seconds": max_seconds}
-    for name, value in budgets.items():
-        if value is not None and not (_is_number(value) and value > 0):
-            raise ValueError(f"{name} must be a positive number, got {value!r}; leave it out for no limit.")
+@dataclass(frozen=True)
+class Judge:
+    """Says after every turn whether the run is over, budgets aside."""
 
+    accuracy: Accuracy
+    algorithm: Algorithm[Any]
 
-def _is_number(value: object) -> bool:
-    return isinstance(value, Real) and not isinstance(value, bool)
+    def accuracy_of(self, run: Run) -> Accuracy:
+        """Return what is good enough for what has been seen of F."""
+        return self.accuracy.without_convexity() if run.nonconvex else self.accuracy
+
+    def before(self, run: Run) -> Status | None:
+        """Say whether a run that goes on from its checkpoint has nothing left to do."""
+        best = run.best
+        if best is not None and best.exact and self.accuracy_of(run).is_met(best):
+            return Status.CONVERGED
+        return Status.EXHAUSTED if self._is_exhausted(run) else None
+
+    def after(self, run: Run, reply: Reply) -> tuple[Status | None, str]:
+        """Say what a turn led to, and more about it in words."""
+        if not self.algorithm.recovers(run.state) and has_diverged(reply, run.first):
+            return Status.DIVERGED, f" (after {run.counts.rounds} rounds); {self.algorithm.remedy()}"
+        if isinstance(reply, Measured) and reply.complete:
+            if reply.gradient is not None and self.accuracy_of(run).is_met(reply):
+                return Status.CONVERGED, ""
+            if self._falls_for_ever(run, reply):
+                return Status.DIVERGED, _fall(reply)
+        if self._is_exhausted(run):
+            return Status.EXHAUSTED, self._suspicion(run)
+        return None, ""
+
+    def wants_confirmation(self, run: Run, reply: Reply) -> bool:
+        """Say whether a learned dual certifies the point, which an exact projection has to confirm.
+
+        A confirmation that failed is tried again once the dual's certificate has halved.
+        """
+        if not isinstance(reply, Measured) or not reply.complete or reply.gradient is not None:
+            return False
+        return reply.certificate < 0.5 * run.unconfirmed and self.accuracy_of(run).is_met(reply)
+
+    def _is_exhausted(self, run: Run) -> bool:
+        return run.still >= STILL_STAGES or self.algorithm.exhausted(run.state)
+
+    def _falls_for_ever(self, run: Run, reply: Measured) -> bool:
+        """Say whether F has no minimum."""
+        if self.accuracy_of(run).convexity > 0 or run.first is None:
+            return False
+        return falls_for_ever(reply, run.first, run.lowest)
+
+    def _suspicion(self, run: Run) -> str:
+        """Say what a method that came to its end far out may have met."""
+        best, accuracy = run.best, self.accuracy_of(run)
+        if accuracy.convexity > 0 or best is None or accuracy.is_met(best) or not is_far(best.x):
+            return ""
+        return f"; ||x|| = {np.linalg.norm(best.x):.2g}, so F may be unbounded below on the constraint"
 
 
 def has_diverged(reply: Reply, first: float | None) -> bool:
@@ -110,18 +132,6 @@ def has_diverged(reply: Reply, first: float | None) -> bool:
     return first is not None and reply.value > first + 1e3 * max(1.0, abs(first))
 
 
-def _gap(point: Measured | Incumbent, convexity: float) -> float:
-    slope = math.sqrt(point.certificate) + ROUNDING * point.scale
-    return slope * slope / (2.0 * convexity)
-
-
-def lowest_value(reply: Measured, constants: Smoothness) -> float:
-    """Return the lowest F that a measured point allows, unless the curvature is below what rounding shows."""
-    if not (math.isfinite(reply.value) and math.isfinite(reply.certificate)):
-        return -math.inf
-    return reply.value - _gap(reply, constants.convexity or FLAT * (constants.full or 1.0))
-
-
 def falls_for_ever(reply: Measured, first: float, lowest: float) -> bool:
     """Say whether F is far below where it began, and more than rounding below its lowest value, far out."""
     if not math.isfinite(reply.value) or reply.value > first - 1e3 * max(1.0, abs(first)):
@@ -131,14 +141,12 @@ def falls_for_ever(reply: Measured, first: float, lowest: float) -> bool:
 
 def is_far(x: Array) -> bool:
     """Say whether x is so long that F may have led it on and on."""
-    return float(np.linalg.norm(x)) >= FAR
+    return float(np.linalg.norm(x)) >= FAR_NORM
 
 
-def better(candidate: Incumbent, best: Incumbent | None) -> Incumbent:
-    """Return the lower of two points; the certificate decides where values agree to rounding."""
-    if best is None:
-        return candidate
-    noise = 1e-13 * max(1.0, abs(best.value))
-    if abs(candidate.value - best.value) <= noise:
-        return candidate if candidate.certificate <= best.certificate else best
-    return candidate if candidate.value < best.value else best
+def _fall(reply: Measured) -> str:
+    """Say that there is nothing to find."""
+    return (
+        f": F is unbounded below on the constraint (F = {reply.value:.2g} at ||x|| = "
+        f"{np.linalg.norm(reply.point):.2g}); add equations, or a quadratic term such as l2"
+    )

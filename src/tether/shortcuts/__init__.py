@@ -1,1 +1,21 @@
-"""Ways around the loop: a linear system instead of a run, or a run on less data; each with its way back."""
+"""Ways around the loop: a linear system instead of a run, or a run on less data; each with its way back.
+
+A shortcut is a function of a `Way`, the straight one, that returns a better one or None.
+"""
+
+from tether.shortcuts.optimality_system import solved_directly
+from tether.shortcuts.projected_data import with_projected_data
+from tether.shortcuts.way import Way
+
+__all__ = ["SHORTCUTS", "Way", "shortest_way"]
+
+SHORTCUTS = (with_projected_data, solved_directly)
+
+
+def shortest_way(straight: Way, warm: bool) -> Way:
+    """Return the first shortcut that there is, or the straight way; a warm start is not thrown away."""
+    for shortcut in SHORTCUTS:
+        way = shortcut(straight, warm)
+        if way is not None:
+            return way
+    return straight

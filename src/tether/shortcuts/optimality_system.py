@@ -9,6 +9,7 @@ The system is shifted by a little so that any elimination order is safe, and the
 """
 
 from collections.abc import Callable
+from dataclasses import replace
 from functools import partial
 from typing import Any
 
@@ -19,13 +20,23 @@ from scipy.sparse.linalg import splu
 
 from tether.arrays import Array
 from tether.constraints import Constraint, Unconstrained
+from tether.methods import LBFGS
 from tether.objectives import Objective
+from tether.shortcuts.way import Way
 
-DENSE = 1_500  # unknowns up to which a dense factorisation is quick
+DENSE_LIMIT = 1_500  # unknowns up to which a dense factorisation is quick
 ROW_ENTRIES = 50  # entries a row up to which a larger system counts as sparse
 SHIFT = 1e-9  # relative to the largest entry
 REFINEMENTS = 8
-UNSOLVED = 1e-12  # of its size: a larger residual means that the system has no solution, and F no minimum
+RESIDUAL_LIMIT = 1e-12  # of its size: with a larger residual the system has no solution, and F no minimum
+
+
+def solved_directly(way: Way, warm: bool) -> Way | None:
+    """Return the way from the solution of the optimality system, where there is one; L-BFGS confirms it."""
+    start = None if warm else direct_solution(way.problem.objective, way.problem.constraint)
+    if start is None:
+        return None
+    return replace(way, start=start, method=LBFGS(), note="the optimality system was solved directly")
 
 
 def direct_solution(objective: Objective, constraint: Constraint) -> Array | None:
@@ -40,11 +51,11 @@ def direct_solution(objective: Objective, constraint: Constraint) -> Array | Non
     if equations is None:
         return None
     system, target = _system(*quadratic, *equations)
-    if system.shape[0] > DENSE and system.nnz > ROW_ENTRIES * system.shape[0]:
+    if system.shape[0] > DENSE_LIMIT and system.nnz > ROW_ENTRIES * system.shape[0]:
         return None
     solution = _solve(system, target, objective.dim)
     size = float(abs(system).max()) * float(np.linalg.norm(solution)) + float(np.linalg.norm(target))
-    if not float(np.linalg.norm(target - system @ solution)) <= UNSOLVED * size:  # NaN included
+    if not float(np.linalg.norm(target - system @ solution)) <= RESIDUAL_LIMIT * size:  # NaN included
         return None
     return solution[: objective.dim]
 
@@ -66,7 +77,7 @@ def _solve(system: sparse.csr_array, target: Array, n_variables: int) -> Array:
     shift = SHIFT * max(1.0, float(abs(system).max()))
     shifted = sparse.csc_array(system + shift * sparse.diags_array(signs))
     apply: Callable[[Array], Array]
-    if size <= DENSE:
+    if size <= DENSE_LIMIT:
         apply = partial(lu_solve, lu_factor(shifted.toarray()))
     else:
         apply = splu(shifted, permc_spec="MMD_AT_PLUS_A", diag_pivot_thresh=0.0).solve

@@ -11,102 +11,58 @@ point can take does not limit the step.
 """
 
 import math
-import time
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.linalg import qr
-from scipy.optimize import OptimizeResult
 
 from tether.arrays import Array
 from tether.constraints import Affine, Constraint, Range, Unconstrained
-from tether.engines.local_work import Memory
-from tether.engines.serial import Serial
 from tether.methods.auto import SMALL
 from tether.objectives import GLM
 from tether.objectives.design import BLOCK, COMPILE_FROM, Design, WithOnes
-from tether.problem import Problem
-from tether.requests import Gradient, Measured
-from tether.run.record import Callback
-from tether.run.solution import History, Row, Solution, Status
-from tether.run.verdict import Stopping
+from tether.problem import Facts, Problem
+from tether.shortcuts.way import Way
 from tether.threads import one_blas_thread, share
 
-SHARE = 0.3  # of the data's memory that X B and the making of B may take beside it
+MEMORY_SHARE = 0.3  # of the data's memory that X B and the making of B may take beside it
 # Making X B takes about r/10 passes, whatever the share r/p. Measured for logistic and huber, p = 200 to
 # 2,000, N = 10^4 to 5 10^4, r = 10 and 60 and tol = 1e-6: runs without it took 0.97 to 31 times as long where
 # the data is ill-conditioned (median 4.2) and 1.0 to 3.2 times where it is not and 5 to 10 passes are enough
 # (median 2.0). At r = 100 half of the latter lost time, at r = 200 most.
-MOST = 75
-WIDEST = 2_000  # variables up to which directions may be projected one by one
-SPARE = 4  # random directions more than there should be tangent ones
-NOTHING = 1e-7  # of a random direction's length: a projection this short is rounding
-STRICTER = 0.99  # of tol, for the run in v, so that rounding on the way to x costs no accuracy
+COLUMN_LIMIT = 75
+WIDTH_LIMIT = 2_000  # variables up to which directions may be projected one by one
+SPARE_DIRECTIONS = 4  # random directions more than there should be tangent ones
+ROUNDED_LENGTH = 1e-7  # of a random direction's length: a projection this short is rounding
+TOL_SHARE = 0.99  # for the run in v
 
 
-@dataclass(frozen=True)
-class Reduced:
-    """A problem in the coordinates v of x = B v."""
+@dataclass(frozen=True, kw_only=True)
+class ProjectedData(Way):
+    """The way through the coordinates v of x = B v."""
 
-    problem: Problem  # of v
-    original: Problem
     basis: Array  # B, one column a coordinate
+
+    @property
+    def inner_tol(self) -> float:
+        """A little less than tol, so that rounding on the way to x costs no accuracy."""
+        return TOL_SHARE * self.tol
 
     def lower(self, x: Array) -> Array:
         """Return the coordinates of the feasible point nearest to x."""
         return self.basis.T @ self.original.constraint.project(x)
 
-    def lift(self, v: Array) -> Array:
+    def lift(self, x: Array) -> Array:
         """Return the point with these coordinates, feasible to rounding."""
-        return self.original.constraint.project(self.basis @ v)
+        return self.original.constraint.project(self.basis @ x)
 
-    def watch(self, callback: Callback | None) -> Callback | None:
-        """Return a callback for the run in v that shows x."""
-        if callback is None:
-            return None
-
-        def call(result: OptimizeResult) -> Any:
-            fields: dict[str, Any] = {**result, "x": self.lift(result["x"])}
-            return callback(OptimizeResult(**fields))
-
-        return call
-
-    def answer(self, solution: Solution, tol: float) -> Solution:
-        """Return a solution in x, measured there."""
-        began = time.perf_counter()
-        x, constraint = self.lift(solution.x), self.original.constraint
-        reply = Serial().exchange(self.original, Gradient(x), Memory())[0]
-        assert isinstance(reply, Measured) and reply.normal is not None
-        stopping = Stopping(tol, self._convexity(), self.problem.objective.n_samples, None, None, None)
-        status, gap = _judged(solution.status, stopping.is_accurate(reply)), stopping.gap(reply)
-        work = reply.work._replace(projections=reply.work.projections + 1)  # x was projected too
-        counts = solution.counts.plus(work, solution.counts.stages)
-        seconds = solution.seconds + time.perf_counter() - began
-        passes = counts.gradients / self.problem.objective.n_samples
-        p, r = self.basis.shape
-        return replace(
-            solution,
-            x=x,
-            fun=reply.value,
-            gap=None if math.isnan(gap) else gap,
-            residual=constraint.residual(x),
-            multipliers=constraint.multipliers(reply.normal),
-            status=status,
-            message=status.message
-            + solution.message.removeprefix(solution.status.message)
-            + f"; the data was projected once, from {p} columns to {r}",
-            counts=counts,
-            history=History([*solution.history._rows, Row(*counts, passes, seconds, reply.value, gap)]),
-            seconds=seconds,
-        )
-
-    def _convexity(self) -> float:
+    def convexity(self, facts: Facts) -> float:
         """Return mu among feasible points, less what the rounding of X B may have added to it."""
         wide, narrow = self.original.objective, self.problem.objective
         assert isinstance(wide, GLM) and isinstance(narrow, GLM)
-        learned = narrow.smoothness.convexity - narrow.l2
+        learned = facts.smoothness.convexity - narrow.l2
         if learned <= 0.0:
             return narrow.l2
         norms = wide.design.squared_norms()
@@ -116,9 +72,9 @@ class Reduced:
         return narrow.l2 + max(0.0, math.sqrt(learned) - float(rounding) * length) ** 2
 
 
-def reduce(problem: Problem) -> Reduced | None:
-    """Return the problem in fewer variables; None where it cannot be had or would not pay."""
-    objective, constraint, seed = problem
+def with_projected_data(way: Way, warm: bool) -> ProjectedData | None:
+    """Return the way through fewer variables; None where it cannot be had or would not pay."""
+    objective, constraint, seed = way.problem
     if not isinstance(objective, GLM) or not _is_suitable(objective):
         return None
     with one_blas_thread():
@@ -127,11 +83,18 @@ def reduce(problem: Problem) -> Reduced | None:
             return None
         basis, length = found
         data = _product(objective.design, basis)
-    weights, r = objective.weights, basis.shape[1]
+    weights, (p, r) = objective.weights, basis.shape
     narrow = GLM(data, objective.y, objective.loss, l2=objective.l2, sample_weight=weights)
     narrow.compile()
     within = Affine(np.eye(1, r, r - 1), length) if length else Unconstrained(r)
-    return Reduced(Problem(narrow, within, seed), problem, basis)
+    return ProjectedData(
+        problem=Problem(narrow, within, seed),
+        original=way.original,
+        method=way.method,
+        tol=way.tol,
+        note=f"the data was projected once, from {p} columns to {r}",
+        basis=basis,
+    )
 
 
 def _is_suitable(objective: GLM) -> bool:
@@ -145,13 +108,6 @@ def _is_suitable(objective: GLM) -> bool:
         and stored.size >= COMPILE_FROM
         and objective.hessian() is None
     )
-
-
-def _judged(status: Status, accurate: bool) -> Status:
-    """Return why the run stopped, now that x was measured: rounding may have cost it the accuracy in v."""
-    if accurate and status is not Status.DIVERGED:
-        return Status.CONVERGED
-    return Status.EXHAUSTED if status is Status.CONVERGED else status
 
 
 def _stored(design: Design) -> Any:
@@ -170,13 +126,13 @@ def _is_mapped(array: Any) -> bool:
 def _most_columns(objective: GLM) -> int:
     """Return how many columns B may have."""
     n, p = objective.n_samples, objective.dim
-    return min(MOST, int(SHARE * n * p / (n + 4 * p)))
+    return min(COLUMN_LIMIT, int(MEMORY_SHARE * n * p / (n + 4 * p)))
 
 
 def _basis(constraint: Constraint, dim: int, most: int) -> tuple[Array, float] | None:
     """Return B and ||c||, or None where B would have more columns than that or be dear."""
     free = _free_directions(constraint, dim)
-    if free is None or free > most or (dim > WIDEST and not _is_dense(constraint)):
+    if free is None or free > most or (dim > WIDTH_LIMIT and not _is_dense(constraint)):
         return None
     basis = _tangent_basis(constraint, dim, free, most)
     if basis is None:
@@ -199,10 +155,10 @@ def _free_directions(constraint: Constraint, dim: int) -> int | None:
 def _tangent_basis(constraint: Constraint, dim: int, free: int, most: int) -> Array | None:
     """Return Z: the tangent parts of random directions span the tangent space once they are dependent."""
     rng = np.random.default_rng(0)
-    for count in (min(free + SPARE, most + 1), most + 1):
+    for count in (min(free + SPARE_DIRECTIONS, most + 1), most + 1):
         tangents = _tangents(constraint, rng.standard_normal((dim, count)))
         q, r, _ = qr(tangents, mode="economic", pivoting=True, overwrite_a=True, check_finite=False)
-        rank = int(np.sum(np.abs(np.diag(r)) > NOTHING * math.sqrt(dim)))
+        rank = int(np.sum(np.abs(np.diag(r)) > ROUNDED_LENGTH * math.sqrt(dim)))
         if rank < count:
             return np.asarray(q[:, :rank], dtype=np.float64) if rank else None
     return None

@@ -1,0 +1,120 @@
+"""The end of a run: its best point, measured exactly in the user's own problem, becomes a `Solution`."""
+
+import math
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+
+from tether.requests import Gradient, Measured
+from tether.run.record import Record
+from tether.run.seen import Incumbent
+from tether.run.solution import Row, Solution, Status
+from tether.run.turn import Conversation, Run
+from tether.run.verdict import Accuracy, Judge
+from tether.shortcuts import Way
+
+INFEASIBLE = 1e-12  # of 1 + ||x||: a larger residual is projected away once more
+SETTLED = (Status.CONVERGED, Status.DIVERGED, Status.INTERRUPTED)  # the last estimate need not be measured
+
+
+class Ending(NamedTuple):
+    """Why a run is over."""
+
+    status: Status
+    detail: str = ""
+
+
+@dataclass(frozen=True)
+class Closing:
+    """What it takes to answer: the conversation, the way back to the user's problem, and the rules."""
+
+    conversation: Conversation
+    way: Way
+    judge: Judge
+    record: Record
+
+    def solution(self, run: Run, ending: Ending) -> Solution:
+        """Measure what has to be measured and answer with the best point."""
+        rows: list[Row] = []
+        run = self._with_estimate(run, ending.status, rows)
+        best = run.best
+        if best is None and self.conversation.sees:
+            raise ValueError(
+                "F is not finite at the projection of x0; choose another x0 or rescale the data."
+            )
+        if best is None:
+            nan = math.nan
+            best = Incumbent(self.way.lift(self.conversation.estimate(run)), nan, nan, nan, None)
+        else:
+            run, best = self._exact(run, best, rows)
+        return self._answer(run, best, ending, rows)
+
+    def _with_estimate(self, run: Run, status: Status, rows: list[Row]) -> Run:
+        """Measure the last estimate if nobody has and it may be better."""
+        if not self.conversation.sees or self.conversation.is_measured(run):
+            return run
+        if run.best is not None and status in SETTLED:
+            return run
+        run, reply = self.conversation.measure(run, self.conversation.estimate(run))
+        rows.append(self.record.row(run, reply, self.judge.accuracy_of(run).gap(reply)))
+        return run
+
+    def _exact(self, run: Run, best: Incumbent, rows: list[Row]) -> tuple[Run, Incumbent]:
+        """Return the best point in the user's variables, feasible, with a certificate by projection."""
+        problem, x = self.way.original, self.way.lift(best.x)
+        if problem.constraint.residual(x) > INFEASIBLE * (1.0 + float(np.linalg.norm(x))):
+            x = self.conversation.engine.project(problem, x)
+        if best.exact and np.array_equal(x, best.x) and problem is self.conversation.problem:
+            return run, best
+        if problem is self.conversation.problem:
+            run, reply = self.conversation.measure(run, x)
+        else:
+            engine = self.conversation.engine
+            answer, _ = engine.exchange(problem, Gradient(x), engine.blank(problem))
+            assert isinstance(answer, Measured)
+            reply = answer
+            run = run._replace(counts=run.counts.plus_audit(reply.work))
+        rows.append(self.record.row(run, reply, self._accuracy(run).gap(reply)))
+        found = Incumbent.at(reply)
+        return run, found if reply.complete else found._replace(certificate=math.nan)
+
+    def _answer(self, run: Run, best: Incumbent, ending: Ending, rows: list[Row]) -> Solution:
+        accuracy, constraint = self._accuracy(run), self.way.original.constraint
+        status, gap = _judged(ending.status, accuracy.is_met(best)), accuracy.gap(best)
+        detail = ending.detail if status is ending.status else ""
+        algorithm = self.conversation.algorithm
+        remarks = [status.message + detail, algorithm.describe(run.state), self.way.note, _doubt(run)]
+        return Solution(
+            x=best.x,
+            fun=best.value,
+            gap=None if math.isnan(gap) else gap,
+            residual=constraint.residual(best.x),
+            multipliers=None if best.normal is None else constraint.multipliers(best.normal),
+            status=status,
+            message="; ".join(filter(None, remarks)),
+            counts=run.counts,
+            history=self.record.history(*rows),
+            seconds=run.seconds,
+            method=repr(algorithm),
+        )
+
+    def _accuracy(self, run: Run) -> Accuracy:
+        """Return what is good enough in the user's variables."""
+        if run.nonconvex:
+            return Accuracy(self.way.tol, 0.0)
+        return Accuracy(self.way.tol, self.way.convexity(self.conversation.facts))
+
+
+def _judged(status: Status, accurate: bool) -> Status:
+    """Return why the run stopped, now that x was measured exactly."""
+    if accurate and status is not Status.DIVERGED:
+        return Status.CONVERGED
+    return Status.EXHAUSTED if status is Status.CONVERGED else status
+
+
+def _doubt(run: Run) -> str:
+    """Say why there is no certificate though there should be one."""
+    if not run.nonconvex:
+        return ""
+    return f"F is not as convex as it should be ({run.nonconvex}), so that no gap can be certified"

@@ -1,0 +1,37 @@
+"""A problem to run instead of the user's, and the way back to the user's variables."""
+
+from dataclasses import dataclass
+from typing import Any
+
+from tether.arrays import Array
+from tether.methods import Method
+from tether.problem import Facts, Problem
+
+
+@dataclass(frozen=True, kw_only=True)
+class Way:
+    """The straight way: the problem as it is."""
+
+    problem: Problem  # to run
+    original: Problem  # the user's
+    method: Method[Any]
+    tol: float  # in the user's variables
+    start: Array | None = None  # where to start unless the user says it
+    note: str = ""  # what was done, for the user to read
+
+    @property
+    def inner_tol(self) -> float:
+        """The accuracy to ask of the run."""
+        return self.tol
+
+    def lower(self, x: Array) -> Array:
+        """Return the variables of the run that belong to x."""
+        return x
+
+    def lift(self, x: Array) -> Array:
+        """Return the user's variables that belong to those of the run."""
+        return x
+
+    def convexity(self, facts: Facts) -> float:
+        """Return a bound from below on mu among the user's feasible points, given what the run knows."""
+        return facts.smoothness.convexity
