@@ -51,9 +51,7 @@ def shifted(objective, offset, linear=0.0):
 def test_max_rounds_stops_the_run(objective, constraint):
     sol = tether.solve(objective, constraint, "nesterov", tol=0.0, max_rounds=9)
     assert sol.status is Status.MAX_ROUNDS
-    assert sol.history["rounds"].tolist() == [*range(2, 10), 9], (
-        "and F is measured once more, beside the count"
-    )
+    assert sol.history["rounds"].tolist() == [*range(2, 10), 9], "F is measured once more, apart"
     assert sol.counts.audits == 1 and sol.counts.audit_gradients == objective.n_samples
     assert not sol.success and sol.message == Status.MAX_ROUNDS.message
 

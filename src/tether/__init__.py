@@ -3,13 +3,14 @@
 minimise F(x) = (1/N) sum_i f_i(x)  subject to  A x = b
 """
 
-from tether import methods, splits, theory
+from tether import engines, methods, splits, theory
 from tether.constraints import Affine, Consensus, Constraint, Flow, Range, Unconstrained
 from tether.engines import Engine, Serial
 from tether.objectives import (
     GLM,
     Federation,
     FiniteSum,
+    Loss,
     Objective,
     Quadratic,
     Smoothness,
@@ -34,6 +35,7 @@ __all__ = [
     "FiniteSum",
     "Flow",
     "History",
+    "Loss",
     "Moment",
     "Objective",
     "Quadratic",
@@ -44,6 +46,7 @@ __all__ = [
     "Status",
     "Unconstrained",
     "__version__",
+    "engines",
     "from_jax",
     "from_torch",
     "iterate",
@@ -52,3 +55,8 @@ __all__ = [
     "splits",
     "theory",
 ]
+
+
+def __dir__() -> list[str]:
+    """List what is public; the other modules are rooms of the house."""
+    return sorted(__all__)

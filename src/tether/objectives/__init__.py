@@ -11,6 +11,7 @@ from tether.objectives.base import Evaluation, Objective, Smoothness
 from tether.objectives.federation import Federation
 from tether.objectives.finite_sum import FiniteSum
 from tether.objectives.glm import GLM
+from tether.objectives.losses import Loss
 from tether.objectives.quadratic import Quadratic
 
 __all__ = [
@@ -18,6 +19,7 @@ __all__ = [
     "Evaluation",
     "Federation",
     "FiniteSum",
+    "Loss",
     "Objective",
     "Quadratic",
     "Smoothness",

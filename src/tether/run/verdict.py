@@ -1,4 +1,4 @@
-"""When a run is over: the accuracy is reached, the point stands still, F has no minimum, or a run diverges."""
+"""When a run is over: accurate enough, at a standstill, without a minimum to find, or diverging."""
 
 import math
 from dataclasses import dataclass
