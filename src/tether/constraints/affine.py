@@ -58,8 +58,8 @@ class Affine(Constraint):
     Affine(1 x 3, dense, rank 1)
     >>> budget.project([1.0, 2.0, 0.0]).round(12).tolist()
     [2.0, 3.0, 1.0]
-    >>> budget.tangent([3.0, 2.0, 1.0]).round(12).tolist()
-    [1.0, 0.0, -1.0]
+    >>> budget.tangent([5.0, 1.0, 0.0]).round(12).tolist()
+    [3.0, -1.0, -2.0]
 
     References
     ----------
