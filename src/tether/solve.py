@@ -25,7 +25,7 @@ from tether.engines.base import Engine
 from tether.engines.in_process import Workers
 from tether.engines.serial import Serial
 from tether.inputs import numbers
-from tether.methods import Auto, Method, as_method, check_method
+from tether.methods import LBFGS, Method, as_method, check_method
 from tether.objectives import Federation, Objective
 from tether.problem import Problem
 from tether.requests import Reply
@@ -65,7 +65,7 @@ class Terms(NamedTuple):
 def solve(
     objective: Objective,
     constraint: Constraint | LinearConstraint | None = None,
-    method: str | Method[Any] = "auto",
+    method: str | Method = "auto",
     *,
     x0: ArrayLike | Solution | None = None,
     tol: float = 1e-6,
@@ -150,7 +150,7 @@ def solve(
 def iterate(
     objective: Objective,
     constraint: Constraint | LinearConstraint | None = None,
-    method: str | Method[Any] = "auto",
+    method: str | Method = "auto",
     *,
     x0: ArrayLike | Solution | None = None,
     seed: int = 0,
@@ -185,7 +185,7 @@ def _moments(session: Session, run: Run) -> Iterator[Moment]:
 
 def _solve(
     problem: Problem,
-    method: str | Method[Any],
+    method: str | Method,
     engine: Engine,
     start: Array | None,
     terms: Terms,
@@ -215,7 +215,7 @@ def _solve_reduced(reduced: Reduced, engine: Engine, start: Array | None, terms:
 def _prepare(
     objective: Objective,
     constraint: Constraint | LinearConstraint | None,
-    method: str | Method[Any],
+    method: str | Method,
     seed: int,
     engine: Engine,
     x0: ArrayLike | Solution | None,
@@ -229,15 +229,15 @@ def _prepare(
 
 
 def _begin(
-    problem: Problem, method: str | Method[Any], engine: Engine, start: Array | None, began: float
+    problem: Problem, method: str | Method, engine: Engine, start: Array | None, began: float
 ) -> tuple[Session, Run]:
     """Fill the method's open settings and start."""
     warm = start is not None
     if start is None and method == "auto" and isinstance(engine, Serial):
         start = direct_solution(problem.objective, problem.constraint)
-        method = method if start is None else Auto(solved=True)
+        method = method if start is None else LBFGS()
     facts = engine.facts(problem)
-    session = Session(problem, engine, as_method(method, facts), facts)
+    session = Session(problem, engine, as_method(method).prepare(facts), facts)
     with one_blas_thread():
         run = session.begin(np.zeros(facts.dim) if start is None else start, warm=warm)
     return session, run._replace(seconds=engine.lead(lambda: time.perf_counter() - began))

@@ -165,10 +165,10 @@ def test_a_format_of_the_future_is_refused(path):
 
 
 def test_a_state_with_a_missing_part_is_refused(path):
-    edit_header(path, lambda header: header["leaves"].pop("run.state.anchor"))
+    edit_header(path, lambda header: header["leaves"].pop("run.state.anchored.anchor"))
     with pytest.raises(ValueError, match="not a readable checkpoint") as error:
         run(path)
-    assert "run.state.anchor" in message_of(error)
+    assert "run.state.anchored.anchor" in message_of(error)
 
 
 class Untouchable(tether.Objective):

@@ -1,11 +1,10 @@
-"""One algorithm a file: frozen settings, a state of arrays, and start / ask / tell / estimate."""
+"""One algorithm a file: open settings, what they become for a problem, a state of arrays, ask and tell."""
 
 from collections.abc import Callable
-from typing import Any
 
 from tether.methods.anderson import Anderson
 from tether.methods.auto import Auto
-from tether.methods.base import Method, StageWise
+from tether.methods.base import Algorithm, Method, StageWise
 from tether.methods.delayed_asvrg import DelayedASVRG
 from tether.methods.delayed_sgd import DelayedSGD
 from tether.methods.delayed_svrg import DelayedSVRG
@@ -15,11 +14,11 @@ from tether.methods.proxskip import ProxSkip
 from tether.methods.proxskip_svrg import ProxSkipSVRG
 from tether.methods.regularised import Regularised
 from tether.methods.scaffold import Scaffold
-from tether.problem import Facts
 
 __all__ = [
     "LBFGS",
     "NAMES",
+    "Algorithm",
     "Anderson",
     "Auto",
     "DelayedASVRG",
@@ -37,7 +36,7 @@ __all__ = [
 ]
 
 #: Short names, as `tether.solve` takes them.
-NAMES: dict[str, Callable[[], Method[Any]]] = {
+NAMES: dict[str, Callable[[], Method]] = {
     "auto": Auto,
     "skip": lambda: Anderson(ProxSkipSVRG(renew=True)),
     "p-sgd": lambda: DelayedSGD(interval=1),
@@ -54,14 +53,12 @@ NAMES: dict[str, Callable[[], Method[Any]]] = {
 }
 
 
-def as_method(method: str | Method[Any], facts: Facts) -> Method[Any]:
-    """Return a method, or what a short name stands for, with its open settings filled."""
-    if isinstance(method, Method):
-        return method.prepare(facts)
-    return NAMES[method]().prepare(facts)
+def as_method(method: str | Method) -> Method:
+    """Return a method, or what a short name stands for."""
+    return method if isinstance(method, Method) else NAMES[method]()
 
 
-def check_method(method: str | Method[Any]) -> None:
+def check_method(method: str | Method) -> None:
     """Refuse what is neither a method nor a short name."""
     if not (isinstance(method, Method) or (isinstance(method, str) and method in NAMES)):
         names = ", ".join(NAMES)

@@ -3,7 +3,7 @@
 import logging
 import time
 from collections.abc import Callable
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -11,7 +11,6 @@ from typing import Any
 import numpy as np
 from scipy.optimize import OptimizeResult
 
-from tether.methods import Method
 from tether.requests import Measured, Reply
 from tether.run import keeper as storage
 from tether.run.progress import Reporter
@@ -245,9 +244,9 @@ class Keeper:
         self._saved = time.monotonic()
 
 
-def _name(method: Method[Any]) -> str:
+def _name(method: Any) -> str:
     inner = getattr(method, "method", None)
-    return type(method).__name__ + (f"({_name(inner)})" if inner is not None else "")
+    return getattr(method, "name", type(method).__name__) + (f"({_name(inner)})" if inner is not None else "")
 
 
 def _fall(reply: Measured) -> str:
@@ -260,10 +259,4 @@ def _fall(reply: Measured) -> str:
 
 def _advice(session: Session, counts: Counts) -> str:
     """Say what to change after a divergence."""
-    method: Any = session.method
-    step, after = getattr(method, "step_size", None), f" (after {counts.rounds} rounds"
-    if step is None:
-        return f"{after}); start from another x0 or rescale the data"
-    default = replace(method, step_size=None).prepare(session.facts).step_size
-    better = default if default < step else step / 4
-    return f"{after} with step_size={step:g}); try step_size={better:.2g} or a smaller interval"
+    return f" (after {counts.rounds} rounds); {session.method.remedy()}"

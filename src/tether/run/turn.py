@@ -9,7 +9,7 @@ import numpy as np
 
 from tether.arrays import Array
 from tether.engines.base import Engine, MemoryLost
-from tether.methods import Method
+from tether.methods import Algorithm
 from tether.problem import Facts, Problem
 from tether.requests import Gradient, Measured, Reply, Request
 from tether.run.keeper import Identity
@@ -39,7 +39,7 @@ class Session:
 
     problem: Problem
     engine: Engine
-    method: Method[Any]
+    method: Algorithm[Any]
     facts: Facts
 
     def begin(self, x0: Array, warm: bool = False) -> Run:
@@ -56,7 +56,7 @@ class Session:
             try:
                 reply, memory = self.engine.exchange(self.problem, request, run.memory)
             except MemoryLost as loss:
-                log.warning("%s; %s starts anew from its last point.", loss, type(self.method).__name__)
+                log.warning("%s; %s starts anew from its last point.", loss, self.method.name)
                 return self.turn(self._anew(run))
             if not audit:
                 run = run._replace(state=self.method.tell(run.state, reply), memory=memory)

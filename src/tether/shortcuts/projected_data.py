@@ -24,7 +24,7 @@ from tether.arrays import Array
 from tether.constraints import Affine, Constraint, Range, Unconstrained
 from tether.engines.local_work import Memory
 from tether.engines.serial import Serial
-from tether.methods.auto import SMALL
+from tether.methods.auto import FEW_SAMPLES
 from tether.objectives import GLM
 from tether.objectives.design import BLOCK, COMPILE_FROM, Design, WithOnes
 from tether.problem import Problem
@@ -141,7 +141,7 @@ def _is_suitable(objective: GLM) -> bool:
         isinstance(stored, np.ndarray)
         and not _is_mapped(stored)
         and objective.n_outputs == 1
-        and objective.n_samples >= SMALL
+        and objective.n_samples >= FEW_SAMPLES
         and stored.size >= COMPILE_FROM
         and objective.hessian() is None
     )
