@@ -3,7 +3,6 @@
 import math
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 from rich.console import Console
@@ -29,7 +28,7 @@ from tether.solve import solve
 TOL = 1e-6
 SECONDS = 4.0  # for each method
 
-METHODS: dict[str, str | Method[Any]] = {
+METHODS: dict[str, str | Method] = {
     "P-SGD": DelayedSGD(interval=1),
     "DP-SGD": DelayedSGD(interval=10),
     "P-SVRG": DelayedSVRG(interval=1),

@@ -26,7 +26,7 @@ __all__ = ["client_app", "server_app"]
 log = logging.getLogger("tether")
 
 
-def server_app(method: str | Method[Any] | None = None, constraint: Constraint | None = None) -> ServerApp:
+def server_app(method: str | Method | None = None, constraint: Constraint | None = None) -> ServerApp:
     """Return the app of the server.
 
     Settings are read from the run configuration (``[tool.flwr.app.config]``, ``flwr run --run-config``):

@@ -134,7 +134,7 @@ def solve(
         keeper = Keeper(
             path, opening.identity(way, conversation) if path else None, opening.engine.save_every
         )
-        with progress(verbose and opening.engine.leads, conversation.algorithm.name) as reporter:
+        with progress(verbose and opening.engine.leads, conversation.algorithm.title) as reporter:
             record = Record(conversation.facts, reporter)
             supervisor = Supervisor(conversation, way, judge, budgets, clock, listener, record, keeper)
             solution = _solution(conversation, run, supervisor)

@@ -31,9 +31,12 @@ def _logistic(l2):
     def samples(steps, size, seed=0):
         return batches(Stream(seed, 0, N, replacement=False), clock=0, steps=steps, batch_size=size)[0]
 
+    objective, constraint = tether.GLM(X, labels, loss="logistic", l2=l2), tether.Affine(A, b)
+    facts = tether.Serial().facts(Problem(objective, constraint))
     return SimpleNamespace(
-        objective=tether.GLM(X, labels, loss="logistic", l2=l2),
-        constraint=tether.Affine(A, b),
+        objective=objective,
+        constraint=constraint,
+        prepare=lambda method: method.prepare(facts),
         mu=l2,
         matrix=A,
         right=b,
@@ -67,16 +70,19 @@ def x0():
 
 @pytest.fixture(scope="session")
 def converse():
-    """Return the loop of the library in its three lines, yielding the method's state and the memory."""
+    """Return the loop of the library in its three lines, yielding the state and the memory."""
 
     def run(objective, constraint, method, x0, seed=0):
         engine, problem, memory = tether.Serial(), Problem(objective, constraint, seed), Memory()
-        method = method.prepare(engine.facts(problem))
-        state = method.start(engine.project(problem, x0))
+        algorithm = method.prepare(engine.facts(problem))
+        state = algorithm.start(engine.project(problem, x0))
         while True:
-            reply, memory = engine.exchange(problem, method.ask(state), memory)
-            state = method.tell(state, reply)
-            moment = SimpleNamespace(x=method.estimate(state), state=state, reply=reply, memory=memory)
+            request = algorithm.ask(state)
+            reply, memory = engine.exchange(problem, request, memory)
+            state = algorithm.tell(state, reply)
+            moment = SimpleNamespace(
+                x=algorithm.estimate(state), state=state, request=request, reply=reply, memory=memory
+            )
             yield moment
             state = moment.state  # which the caller may have changed
 

@@ -58,7 +58,7 @@ def test_points_and_duals_are_extrapolated_alike(strongly_convex, converse, x0, 
             starts.append((moment.x, weights @ moment.memory.duals[-len(weights) :]))
         if moment.state.stage == 5:
             break
-    assert moment.state.softened == 0
+    assert moment.state.shortened == 0
     expected = _by_hand(strongly_convex, x0, 5, memory)
     np.testing.assert_allclose(starts, expected, rtol=0, atol=1e-9)
 
@@ -122,8 +122,8 @@ def test_an_undone_stage_starts_again_from_its_point_and_its_dual(
     undone, longest, point, dual, spoilt = 0, 0, None, None, False
     for _ in range(200):
         moment = next(moments)
-        if moment.state.softened > undone:
-            undone, longest = moment.state.softened, max(longest, len(moment.state.weights))
+        if moment.state.shortened > undone:
+            undone, longest = moment.state.shortened, max(longest, len(moment.state.weights))
             np.testing.assert_array_equal(moment.x, point)
             np.testing.assert_allclose(_dual(moment), dual, rtol=0, atol=1e-12)
         elif isinstance(moment.reply, Measured) and moment.state.inner.measured:

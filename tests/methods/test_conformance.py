@@ -8,8 +8,10 @@ import pytest
 
 import tether
 from tether.engines import Problem
+from tether.engines.local_work import Memory
 from tether.methods import (
     NAMES,
+    Algorithm,
     Anderson,
     DelayedASVRG,
     DelayedSVRG,
@@ -18,6 +20,7 @@ from tether.methods import (
     Regularised,
     as_method,
 )
+from tether.requests import Descend, Gradient
 
 METHODS = {
     **{name: name for name in NAMES},
@@ -46,8 +49,9 @@ def _estimates(problem, method, x0, seed=0):
     return np.array([next(moments).x for _ in range(TURNS)])
 
 
-def _prepared(method, problem):
-    return as_method(method, tether.Serial().facts(Problem(problem.objective, problem.constraint)))
+@pytest.fixture
+def algorithm(strongly_convex, method):
+    return strongly_convex.prepare(as_method(method))
 
 
 def test_the_estimate_is_feasible_after_every_turn(strongly_convex, method, x0):
@@ -66,18 +70,67 @@ def test_another_seed_gives_other_iterates_unless_no_samples_are_drawn(strongly_
     assert np.array_equal(first, second) == (name in FULL_GRADIENT)
 
 
-def test_settings_are_frozen_and_hashable(strongly_convex, method):
-    method = _prepared(method, strongly_convex)
-    assert isinstance(method, Method)
-    assert hash(method) == hash(dataclasses.replace(method))
-    for field in dataclasses.fields(method):
-        with pytest.raises(dataclasses.FrozenInstanceError):
-            setattr(method, field.name, None)
+def test_settings_are_frozen_and_hashable(method, algorithm):
+    assert isinstance(as_method(method), Method) and isinstance(algorithm, Algorithm)
+    for settings in (as_method(method), algorithm):
+        assert hash(settings) == hash(dataclasses.replace(settings))
+        for field in dataclasses.fields(settings):
+            with pytest.raises(dataclasses.FrozenInstanceError):
+                setattr(settings, field.name, None)
 
 
-def test_filling_the_settings_twice_changes_nothing(strongly_convex, method):
-    once = _prepared(method, strongly_convex)
-    assert _prepared(once, strongly_convex) == once
+def test_a_prepared_algorithm_reads_like_the_method_with_its_settings_filled(method, algorithm):
+    settings = as_method(method)
+    assert algorithm.name == type(settings).__name__
+    assert repr(algorithm).startswith(f"{algorithm.name}(")
+    assert "Facts(" not in repr(algorithm) and "Algorithm(" not in repr(algorithm)
+    shown = {field.name for field in dataclasses.fields(algorithm) if field.repr}
+    for field in dataclasses.fields(algorithm):
+        value = getattr(algorithm, field.name)
+        assert (f"{field.name}={value!r}" in repr(algorithm)) == (field.name in shown)
+    written = {field.name: getattr(settings, field.name) for field in dataclasses.fields(settings)}
+    given = {name for name, value in written.items() if isinstance(value, int | float | bool)}
+    for name in shown & given:
+        assert getattr(algorithm, name) == written[name]
+
+
+def _draws_samples(name):
+    return name not in {"nesterov", "lbfgs", "regularised-nesterov"}
+
+
+def test_starting_anew_goes_on_with_samples_that_nobody_has_seen(strongly_convex, name, algorithm, x0):
+    x = strongly_convex.project(x0)
+    assert algorithm.clock(algorithm.start(x)) == 0
+    state = algorithm.start(x, clock=17)
+    assert algorithm.clock(state) == (17 if _draws_samples(name) else 0)
+    problem = Problem(strongly_convex.objective, strongly_convex.constraint)
+    engine, memory = tether.Serial(), Memory()
+    for _ in range(8):
+        request = algorithm.ask(state)
+        assert isinstance(request, Gradient) or request.clock == algorithm.clock(state) >= 17
+        reply, memory = engine.exchange(problem, request, memory)
+        before, state = algorithm.clock(state), algorithm.tell(state, reply)
+        assert algorithm.clock(state) == before + reply.work.steps
+
+
+def test_walks_that_are_cut_short_are_gone_on_from(strongly_convex, method, algorithm, x0):
+    problem = Problem(strongly_convex.objective, strongly_convex.constraint)
+    engine, memory, rng = tether.Serial(), Memory(), np.random.default_rng(0)
+    state, steps = algorithm.start(strongly_convex.project(x0)), 0
+    values = [strongly_convex.value(algorithm.estimate(state))]
+    for _ in range(150):
+        request = algorithm.ask(state)
+        if isinstance(request, Descend):
+            assert request.clock == steps
+            request = request._replace(steps=int(rng.integers(1, request.steps + 1)))
+        reply, memory = engine.exchange(problem, request, memory)
+        state, steps = algorithm.tell(state, reply), steps + reply.work.steps
+        x = algorithm.estimate(state)
+        values.append(strongly_convex.value(x))
+        assert np.linalg.norm(problem.constraint.residual(x)) < 1e-11
+    assert state.stage > 1
+    best = tether.solve(problem.objective, problem.constraint, "lbfgs", tol=1e-12).fun
+    assert values[-1] - best < 0.1 * (values[0] - best)
 
 
 def _is_plain(value):

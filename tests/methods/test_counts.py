@@ -23,9 +23,9 @@ SHORT = {"interval": 3, "stage_length": 8, "batch_size": 2}
 
 #: Method, stages, and the counts after them beside the start's.
 SCHEDULES = {
-    # 3 + 3 + 2 steps a stage, the average projected with the third walk. F is looked at when it starts and
-    # again after 28 component gradients, at the first projection after a pass.
-    "dp-sgd": (DelayedSGD(**SHORT), 3, Counts(24, 3, 9, 9 + 3, 48, audits=2, audit_gradients=2 * 24)),
+    # 3 steps a walk, the average projected with the walks that end at 9, 18 and 24. F is looked at when it
+    # starts and again after 24 component gradients.
+    "dp-sgd": (DelayedSGD(**SHORT), 3, Counts(24, 3, 8, 8 + 3, 48, audits=2, audit_gradients=2 * 24)),
     # A full gradient and three walks a stage.
     "dp-svrg": (DelayedSVRG(**SHORT), 3, Counts(24, 3, 3 * 4, 3 * 5, 3 * (24 + 16))),
     "dp-svrg, last anchor": (DelayedSVRG(**SHORT, anchor="last"), 3, Counts(24, 3, 12, 12, 120)),

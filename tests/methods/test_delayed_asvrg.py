@@ -48,7 +48,7 @@ def _walked(moments):
 
 
 def _stage_ends(moments):
-    return [m.state for m in moments if isinstance(m.reply, Arrived) and m.state.step == 0]
+    return [m.state for m in moments if isinstance(m.reply, Arrived) and m.state.anchored.step == 0]
 
 
 @pytest.mark.parametrize("first_step", FIRST_STEPS)
@@ -74,7 +74,7 @@ def test_it_is_algorithm_4(by_hand, first_moments, x0, interval, size, first_ste
     )
     assert len(ends) == STAGES * len(_times(interval))
     np.testing.assert_allclose(_walked(moments), ends, rtol=0, atol=1e-12)
-    np.testing.assert_allclose([s.anchor for s in _stage_ends(moments)], anchors, rtol=0, atol=1e-12)
+    np.testing.assert_allclose([s.anchored.anchor for s in _stage_ends(moments)], anchors, rtol=0, atol=1e-12)
     np.testing.assert_allclose(moments[-1].x, anchors[-1], rtol=0, atol=1e-12)
 
 
@@ -90,11 +90,11 @@ def test_a_restart_goes_on_from_the_mean_of_the_anchors_and_answers_with_it(
     )
     first, second = np.mean(anchors[:2], axis=0), np.mean(anchors[2:4], axis=0)
     expected = [anchors[0], first, anchors[2], second]
-    np.testing.assert_allclose([state.anchor for state in states], expected, rtol=0, atol=1e-12)
-    np.testing.assert_allclose([state.mean for state in states], expected, rtol=0, atol=1e-12)
-    np.testing.assert_array_equal(states[1].u, states[1].anchor)
-    assert [state.since_restart for state in states] == [1, 0, 1, 0]
-    assert method.estimate(states[2]) is states[2].mean
+    np.testing.assert_allclose([state.anchored.anchor for state in states], expected, rtol=0, atol=1e-12)
+    np.testing.assert_allclose([state.anchored.mean for state in states], expected, rtol=0, atol=1e-12)
+    np.testing.assert_array_equal(states[1].u, states[1].anchored.anchor)
+    assert [state.anchored.averaged for state in states] == [1, 0, 1, 0]
+    assert strongly_convex.prepare(method).estimate(states[2]) is states[2].anchored.mean
 
 
 def test_theory_restarts_after_the_stages_of_theorem_5_1(strongly_convex, first_moments):
@@ -105,7 +105,7 @@ def test_theory_restarts_after_the_stages_of_theorem_5_1(strongly_convex, first_
     period = int(np.ceil(4 * theta / (eta * mu * 200)))
     assert 2 <= period <= 20
     states = _stage_ends(first_moments(strongly_convex, method, 2 * period + 1))
-    assert [s.since_restart for s in states] == [*range(1, period), 0] * 2 + [1]
+    assert [s.anchored.averaged for s in states] == [*range(1, period), 0] * 2 + [1]
     np.testing.assert_allclose([s.momentum for s in states], theta, rtol=1e-14)
 
 
@@ -114,7 +114,7 @@ def test_theory_lets_theta_fall_stage_by_stage_when_mu_is_0(convex, first_moment
     method = DelayedASVRG(parameters="theory", stage_length=LENGTH, interval=interval, batch_size=1)
     moments = first_moments(convex, method, STAGES, x0=x0)
     states = _stage_ends(moments)
-    L, eta = convex.objective.smoothness.maximum, states[0].step_size
+    L, eta = convex.objective.smoothness.maximum, states[0].anchored.step_size
     delta = 9 * (interval**2 - 1) * (eta * L) ** 2
     thetas = [1 - 2 * eta * L / (1 - eta * L)]
     for _ in range(STAGES):
@@ -124,7 +124,7 @@ def test_theory_lets_theta_fall_stage_by_stage_when_mu_is_0(convex, first_moment
     assert all(later < earlier for earlier, later in pairwise(thetas))
     np.testing.assert_allclose([state.momentum for state in states], thetas[1:], rtol=1e-12)
     _, anchors = _algorithm_4(convex, x0, times=_times(interval), size=1, thetas=thetas, eta=eta)
-    np.testing.assert_allclose([state.anchor for state in states], anchors, rtol=0, atol=1e-12)
+    np.testing.assert_allclose([state.anchored.anchor for state in states], anchors, rtol=0, atol=1e-12)
 
 
 @pytest.mark.parametrize("first_step", FIRST_STEPS)
@@ -149,7 +149,7 @@ def test_with_theta_1_later_stages_take_the_steps_of_dp_svrg_from_their_own_anch
     moments = first_moments(problem, method, STAGES, x0=x0)
     samples = iter(problem.samples(LENGTH * STAGES, 3))
     x, anchors, ends = problem.project(x0), [problem.project(x0)], []
-    anchors += [state.anchor for state in _stage_ends(moments)]
+    anchors += [state.anchored.anchor for state in _stage_ends(moments)]
     for anchor in anchors[:-1]:
         h = problem.tangent(problem.gradient(anchor))
         for t in range(LENGTH):
@@ -182,7 +182,9 @@ def test_one_coupled_full_step_a_stage_is_nesterovs_method(by_hand, first_moment
         y = new + (1 - THETA) * (new - x)
         x = new
         expected.append(x)
-    np.testing.assert_allclose([s.anchor for s in _stage_ends(moments)], expected, rtol=0, atol=1e-12)
+    np.testing.assert_allclose(
+        [s.anchored.anchor for s in _stage_ends(moments)], expected, rtol=0, atol=1e-12
+    )
 
 
 def test_one_full_step_from_the_anchor_a_stage_is_the_heavy_ball_method(by_hand, first_moments, x0):
@@ -194,4 +196,6 @@ def test_one_full_step_from_the_anchor_a_stage_is_the_heavy_ball_method(by_hand,
         new = x - ETA * by_hand.tangent(by_hand.gradient(x)) + (1 - THETA) * (x - last)
         last, x = x, new
         expected.append(x)
-    np.testing.assert_allclose([s.anchor for s in _stage_ends(moments)], expected, rtol=0, atol=1e-12)
+    np.testing.assert_allclose(
+        [s.anchored.anchor for s in _stage_ends(moments)], expected, rtol=0, atol=1e-12
+    )

@@ -37,7 +37,7 @@ def _algorithm_3(problem, x0, *, times, size, anchor_is_last=False):
 
 
 def _stage_ends(moments):
-    return [m.state for m in moments if isinstance(m.reply, Arrived) and m.state.step == 0]
+    return [m.state for m in moments if isinstance(m.reply, Arrived) and m.state.anchored.step == 0]
 
 
 @pytest.mark.parametrize("size", [1, 5])
@@ -48,7 +48,7 @@ def test_it_is_algorithm_3(by_hand, first_moments, x0, interval, size):
     ends, anchors = _algorithm_3(by_hand, x0, times=_times(interval), size=size)
     walked = [moment.state.x for moment in moments if isinstance(moment.reply, Arrived)]
     np.testing.assert_allclose(walked, ends, rtol=0, atol=1e-12)
-    np.testing.assert_allclose([s.anchor for s in _stage_ends(moments)], anchors, rtol=0, atol=1e-12)
+    np.testing.assert_allclose([s.anchored.anchor for s in _stage_ends(moments)], anchors, rtol=0, atol=1e-12)
 
 
 def test_the_answer_is_the_last_anchor_or_for_mu_0_the_mean_of_the_anchors(by_hand, first_moments, x0):
@@ -63,7 +63,7 @@ def test_the_last_iterate_can_be_the_anchor(strongly_convex, first_moments, x0):
     method = DelayedSVRG(interval=4, step_size=ETA, batch_size=2, stage_length=LENGTH, anchor="last")
     states = _stage_ends(first_moments(strongly_convex, method, STAGES, x0=x0))
     _, anchors = _algorithm_3(strongly_convex, x0, times=_times(4), size=2, anchor_is_last=True)
-    np.testing.assert_allclose([state.anchor for state in states], anchors, rtol=0, atol=1e-12)
+    np.testing.assert_allclose([state.anchored.anchor for state in states], anchors, rtol=0, atol=1e-12)
 
 
 def test_an_open_interval_projects_once_a_stage(strongly_convex, first_moments):
@@ -74,4 +74,6 @@ def test_an_open_interval_projects_once_a_stage(strongly_convex, first_moments):
 def test_the_practical_step_shrinks_with_the_spread_of_single_samples(strongly_convex, first_moments):
     constants = strongly_convex.objective.smoothness
     state = first_moments(strongly_convex, DelayedSVRG(batch_size=3), 1)[0].state
-    assert state.step_size == pytest.approx(1 / (constants.full + 5.5 * constants.maximum / 3), rel=1e-14)
+    assert state.anchored.step_size == pytest.approx(
+        1 / (constants.full + 5.5 * constants.maximum / 3), rel=1e-14
+    )

@@ -72,10 +72,10 @@ FACTS = Facts(10_000, 50, Smoothness(1.0, 0.01, 1e-4))  # E = 2/(eta L_F) = 1102
 
 
 @pytest.mark.parametrize("method", METHODS)
-def test_the_default_is_safe_where_rounds_are_cheap_and_bold_where_they_are_dear(method):
-    cheap, dear = (method().prepare(FACTS._replace(round_work=work)) for work in (2_200, 2_210))
+def test_the_default_is_safe_where_rounds_are_cheap_and_bold_where_they_cost_more_than_the_steps(method):
+    cheap, costly = (method().prepare(FACTS._replace(round_work=work)) for work in (2_200, 2_210))
     assert (cheap.interval, cheap.growth) == (1102, 1)
-    assert (dear.interval, dear.growth, dear.shortest) == (10_000, GROWTH, 1102)
+    assert (costly.interval, costly.growth, costly.shortest) == (10_000, GROWTH, 1102)
     assert method().prepare(FACTS).interval == 10_000, "nobody knows what a round costs"
 
 
@@ -111,7 +111,7 @@ def test_an_undone_stage_starts_where_the_last_good_one_did(method):
     method = method(interval=1600, batch_size=1, stage_length=1600, growth=4)
     before, seen = None, 0
     for moment in tether.iterate(objective, constraint, method):
-        state = moment.state
+        state = moment.state.anchored
         if state.pace.turned_back:
             np.testing.assert_array_equal(state.anchor, before)
             assert state.pace.interval == 400 and state.pace.wait == FIRST_WAIT
@@ -128,7 +128,9 @@ def test_an_overflow_is_undone(method):
     method = method(interval=1600, batch_size=1, stage_length=1600, growth=4, step_size=wild)
     moments = tether.iterate(objective, constraint, method)
     with np.errstate(all="ignore"):
-        overflow = next(m for m in moments if isinstance(m.reply, Arrived) and m.state.pace.turned_back)
+        overflow = next(
+            m for m in moments if isinstance(m.reply, Arrived) and m.state.anchored.pace.turned_back
+        )
     assert not np.isfinite(overflow.reply.end).all() and np.isfinite(overflow.x).all()
 
 
@@ -162,7 +164,7 @@ def test_an_undone_stage_does_not_count_in_the_mean(output):
     method = DelayedSVRG(interval=1600, batch_size=1, stage_length=1600, growth=4, output=output)
     anchors, turns = [], 0
     for moment in tether.iterate(objective, constraint, method):
-        state = moment.state
+        state = moment.state.anchored
         if isinstance(moment.reply, Arrived) and state.step == 0:
             anchors.append(state.anchor)
         if state.pace.turned_back and not isinstance(moment.reply, Arrived):

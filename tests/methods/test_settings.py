@@ -16,6 +16,7 @@ from tether.methods import (
     ProxSkip,
     ProxSkipSVRG,
     Regularised,
+    Scaffold,
     as_method,
     check_method,
 )
@@ -65,9 +66,26 @@ def test_wrappers_check_their_own_settings():
         Regularised(DelayedSVRG(), strength=0.0)
 
 
-def test_projection_times_may_come_as_a_list():
-    assert DelayedSVRG(interval=[2, 3, 7]) == DelayedSVRG(interval=(2, 3, 7))
-    assert hash(DelayedSVRG(interval=np.array([2, 3]))) == hash(DelayedSVRG(interval=(2, 3)))
+@pytest.mark.parametrize("kind", [DelayedSGD, DelayedSVRG, DelayedASVRG])
+@pytest.mark.parametrize("times", [[2, 3, 7], np.array([2, 3, 7])], ids=["list", "array"])
+def test_projection_times_may_come_as_a_list_or_an_array(strongly_convex, kind, times):
+    assert strongly_convex.prepare(kind(interval=times)).interval == (2, 3, 7)
+
+
+@pytest.mark.parametrize("kind", [DelayedSGD, DelayedSVRG, DelayedASVRG, ProxSkip, ProxSkipSVRG, Scaffold])
+def test_numbers_of_numpy_are_plain_numbers_once_prepared(strongly_convex, kind):
+    given = {"interval": np.int64(4), "step_size": np.float32(0.5)}
+    if hasattr(kind, "stage_length"):
+        given |= {"stage_length": np.int32(8), "batch_size": np.int8(2)}
+    algorithm = strongly_convex.prepare(kind(**given))
+    for name, value in given.items():
+        prepared = getattr(algorithm, name)
+        assert prepared == value and type(prepared) in (int, float)
+
+
+def test_checking_settings_leaves_them_as_they_were_written():
+    times = [2, 3, 7]
+    assert DelayedSVRG(interval=times).interval is times
 
 
 def test_projections_come_at_their_times_and_at_the_end_of_the_stage():
@@ -83,6 +101,20 @@ def test_projections_come_at_their_times_and_at_the_end_of_the_stage():
     assert times(20, 10) == [10]
     assert times((2, 3, 7), 10) == [2, 3, 7, 10]
     assert times((2, 10, 15), 10) == [2, 10]
+
+
+def test_without_stages_projection_times_run_on_and_a_set_repeats_after_its_last():
+    def times(interval, count):
+        met = [0]
+        while len(met) <= count:
+            met.append(next_projection(interval, met[-1]))
+        return met[1:]
+
+    assert times(7, 4) == [7, 14, 21, 28]
+    assert times((3, 5, 20), 7) == [3, 5, 20, 23, 25, 40, 43]
+    assert times((4,), 3) == [4, 8, 12]
+    assert next_projection(7, 20) == 21 and next_projection((3, 5, 20), 24) == 25, "from anywhere"
+    assert largest_gap(30) == 30 and largest_gap((3, 5, 20)) == 15 and largest_gap((9, 10)) == 9
 
 
 @pytest.mark.parametrize(
@@ -108,7 +140,7 @@ def test_an_unknown_method_is_refused_with_the_names(strongly_convex, method):
 
 def _chosen(objective):
     facts = tether.Serial().facts(Problem(objective, tether.Unconstrained(objective.dim)))
-    auto = as_method("auto", facts)
+    auto = as_method("auto").prepare(facts)
     return auto.describe(auto.start(np.zeros(objective.dim)))
 
 
@@ -138,3 +170,21 @@ def test_open_batches_leave_a_hundred_steps_a_pass():
 def test_a_batch_holds_at_most_all_samples(strongly_convex, first_moments):
     moments = first_moments(strongly_convex, DelayedSVRG(batch_size=1000), 1)
     assert moments[-1].counts.gradients == 2 * 24  # one full pass and one step of 24 samples
+
+
+@pytest.mark.parametrize(
+    ("method", "setting", "value"),
+    [
+        (DelayedSVRG, "step_size", 10**400),
+        (DelayedSVRG, "step_size", "0.1"),
+        (DelayedSVRG, "output", np.array(["last", "mean"])),
+        (DelayedSVRG, "anchor", np.zeros(2)),
+        (DelayedASVRG, "first_step", ["anchor"]),
+        (DelayedSGD, "output", np.zeros(2)),
+        (DelayedSGD, "parameters", np.array(["theory", "theory"])),
+        (DelayedSGD, "replacement", np.zeros(2)),
+    ],
+)
+def test_what_is_not_of_the_right_kind_is_refused_in_our_words(method, setting, value):
+    with pytest.raises(ValueError, match=rf"{setting} must be "):
+        method(**{setting: value})

@@ -1,11 +1,10 @@
-"""One algorithm a file: frozen settings, a state of arrays, and start / ask / tell / estimate."""
+"""One algorithm a file: open settings, what they become for a problem, a state of arrays, ask and tell."""
 
 from collections.abc import Callable
-from typing import Any
 
 from tether.methods.anderson import Anderson
 from tether.methods.auto import Auto
-from tether.methods.base import Method, StageWise
+from tether.methods.base import Algorithm, Method, StageWise
 from tether.methods.delayed_asvrg import DelayedASVRG
 from tether.methods.delayed_sgd import DelayedSGD
 from tether.methods.delayed_svrg import DelayedSVRG
@@ -15,11 +14,11 @@ from tether.methods.proxskip import ProxSkip
 from tether.methods.proxskip_svrg import ProxSkipSVRG
 from tether.methods.regularised import Regularised
 from tether.methods.scaffold import Scaffold
-from tether.problem import Facts
 
 __all__ = [
     "LBFGS",
     "NAMES",
+    "Algorithm",
     "Anderson",
     "Auto",
     "DelayedASVRG",
@@ -33,11 +32,10 @@ __all__ = [
     "Scaffold",
     "StageWise",
     "as_method",
-    "check_method",
 ]
 
 #: Short names, as `tether.solve` takes them.
-NAMES: dict[str, Callable[[], Method[Any]]] = {
+NAMES: dict[str, Callable[[], Method]] = {
     "auto": Auto,
     "skip": lambda: Anderson(ProxSkipSVRG(renew=True)),
     "p-sgd": lambda: DelayedSGD(interval=1),
@@ -54,16 +52,11 @@ NAMES: dict[str, Callable[[], Method[Any]]] = {
 }
 
 
-Algorithm = Method
-
-
-def as_method(method):
-    check_method(method)
-    return method if isinstance(method, Method) else NAMES[method]()
-
-
-def check_method(method: str | Method[Any]) -> None:
-    """Refuse what is neither a method nor a short name."""
-    if not (isinstance(method, Method) or (isinstance(method, str) and method in NAMES)):
+def as_method(method: str | Method) -> Method:
+    """Return a method, or what a short name stands for; refuse what is neither."""
+    if isinstance(method, Method):
+        return method
+    if not (isinstance(method, str) and method in NAMES):
         names = ", ".join(NAMES)
         raise ValueError(f"method must be one of {names}, or an object from tether.methods; got {method!r}.")
+    return NAMES[method]()

@@ -5,16 +5,20 @@ starts from the mix of the last images whose misfits cancel best. The weights su
 stay feasible; workers apply the same weights to the duals they remember, which stay in range(A^T).
 """
 
-from dataclasses import dataclass, replace
-from typing import Any, NamedTuple, Self, final
+import math
+from dataclasses import dataclass
+from typing import Any, ClassVar, NamedTuple, final
 
 import numpy as np
 
 from tether.arrays import Array
-from tether.methods.base import Method, StageWise
+from tether.methods.base import Algorithm, Method, StageWise, StageWiseAlgorithm
 from tether.methods.parameters import check_settings
+from tether.needs import Need
 from tether.problem import Facts
 from tether.requests import Arrived, Descend, Gradient, Measured, Reply, Request
+
+SHORTENED_TOO_OFTEN = 40  # halvings after which no step size makes F fall
 
 
 class AndersonState(NamedTuple):
@@ -23,21 +27,21 @@ class AndersonState(NamedTuple):
     inner: Any
     start: Array  # z_k, the vectors that the stage starts from, one a row
     weights: Array  # the mix of remembered duals that goes with z_k
-    mixed: bool  # z_k is a mix rather than the plain image of a stage
-    again: bool  # the stage before was undone, so the newest remembered dual is to be replaced
     good: Array  # the last start at which F was lower than before
     good_weights: Array
-    value: float  # F there
     misfits: Array  # f_j, newest last
     images: Array  # G_j, newest last, shape (stages, vectors, p)
-    softened: int  # how often walks or steps were shortened
-    seeded: bool  # the first dual is the gradient's, not a learned one
-    stage: int
+    value: float = math.inf  # F at the good start
+    mixed: bool = False  # z_k is a mix rather than the plain image of a stage
+    again: bool = False  # the stage before was undone, so the newest remembered dual is to be replaced
+    shortened: int = 0  # how often walks or steps were
+    seeded: bool = False  # the first dual is the gradient's, not a learned one
+    stage: int = 0
 
 
 @final
 @dataclass(frozen=True)
-class Anderson(Method[AndersonState]):
+class Anderson(Method):
     """Extrapolate the stages of a method from its last few.
 
     F is known at the start of every stage. If a mix made it rise, the mix and the memory are dropped and the
@@ -56,11 +60,17 @@ class Anderson(Method[AndersonState]):
 
     Examples
     --------
+    >>> import numpy as np, tether
     >>> from tether.methods import Anderson, ProxSkipSVRG
-    >>> flagship = Anderson(ProxSkipSVRG(), memory=20)
+    >>> rng = np.random.default_rng(0)
+    >>> X, y = rng.standard_normal((100, 4)), rng.standard_normal(100)
+    >>> objective = tether.GLM(X, y, loss="squared", l2=0.1)
+    >>> flagship = Anderson(ProxSkipSVRG(renew=True))
+    >>> tether.solve(objective, tether.Affine(np.ones((1, 4))), flagship).success
+    True
     """
 
-    method: StageWise[Any]
+    method: StageWise
     memory: int = 20
     damping: float = 1e-10
 
@@ -73,23 +83,46 @@ class Anderson(Method[AndersonState]):
             )
 
     @property
-    def step_size(self) -> float | None:
-        """The inner method's eta."""
-        return getattr(self.method, "step_size", None)
+    def needs(self) -> frozenset[Need]:
+        """Those of the method, and F, which tells whether a mix was any good."""
+        return self.method.needs | {Need.GRADIENTS}
 
-    def prepare(self, facts: Facts) -> Self:
-        """Fill the open settings of the inner method and make room for its duals."""
-        return replace(self, method=self.method.remember(self.memory + 2).prepare(facts))
+    def prepare(self, facts: Facts) -> "AndersonAlgorithm":
+        """Prepare the method, with room for the duals of the stages that are mixed."""
+        inner = self.method.prepare(facts).remembering(self.memory + 2)
+        return AndersonAlgorithm(method=inner, memory=self.memory, damping=self.damping)
+
+
+@final
+@dataclass(frozen=True, kw_only=True, repr=False)
+class AndersonAlgorithm(Algorithm[AndersonState]):
+    """Anderson acceleration of a prepared algorithm."""
+
+    name: ClassVar[str] = "Anderson"
+
+    method: StageWiseAlgorithm[Any]
+    memory: int
+    damping: float
+
+    @property
+    def title(self) -> str:
+        """The name, and what is inside."""
+        return f"{self.name}({self.method.title})"
 
     def start(self, x: Array, clock: int = 0) -> AndersonState:
         """Begin the first stage."""
-        inner = self.method.start(x)
+        inner = self.method.start(x, clock)
         coordinates = self.method.coordinates(inner)
-        assert coordinates is not None
+        assert coordinates is not None, "a stage begins where the method does"
         start, none = np.stack(coordinates), np.zeros(0)
-        misfits, images = np.empty((0, len(x))), np.empty((0, *start.shape))
         return AndersonState(
-            inner, start, none, False, False, start, none, np.inf, misfits, images, 0, False, 0
+            inner=inner,
+            start=start,
+            weights=none,
+            good=start,
+            good_weights=none,
+            misfits=np.empty((0, len(x))),
+            images=np.empty((0, *start.shape)),
         )
 
     def warm(self, state: AndersonState) -> AndersonState:
@@ -161,7 +194,7 @@ class Anderson(Method[AndersonState]):
             inner = self.method.shorten(state.inner, 1.0)  # which puts the next renewal off
             return self._restart(state._replace(inner=inner, seeded=False), start, np.zeros_like(weights))
         inner = self.method.shorten(state.inner, 0.5)
-        return self._restart(state._replace(inner=inner, softened=state.softened + 1), start, weights)
+        return self._restart(state._replace(inner=inner, shortened=state.shortened + 1), start, weights)
 
     def _restart(self, state: AndersonState, start: Array, weights: Array) -> AndersonState:
         """Start the stage elsewhere, with nothing to extrapolate from."""
@@ -180,7 +213,15 @@ class Anderson(Method[AndersonState]):
 
     def exhausted(self, state: AndersonState) -> bool:
         """Say whether no step size makes F fall any more."""
-        return state.softened > 40
+        return state.shortened > SHORTENED_TOO_OFTEN
+
+    def describe(self, state: AndersonState) -> str:
+        """Say what the inner method says."""
+        return self.method.describe(state.inner)
+
+    def clock(self, state: AndersonState) -> int:
+        """Return the inner method's clock."""
+        return self.method.clock(state.inner)
 
     def estimate(self, state: AndersonState) -> Array:
         """Return the inner method's estimate."""

@@ -1,9 +1,16 @@
-"""What an algorithm is: settings, a state, and three functions between them."""
+"""What an algorithm is: open settings, which a problem's constants turn into half of a conversation.
+
+A `Method` is what users write; some of its settings may be open. `Method.prepare` fills them and returns an
+`Algorithm`, which talks to the loop: ``ask`` says what local work comes next, ``tell`` folds the answer into
+the state.
+"""
 
 from abc import ABC, abstractmethod
-from typing import Generic, Protocol, Self, TypeVar
+from dataclasses import dataclass, fields
+from typing import Any, ClassVar, Generic, Protocol, Self, TypeVar
 
 from tether.arrays import Array
+from tether.needs import Need
 from tether.problem import Facts
 from tether.requests import Gradient, Reply, Request
 
@@ -20,33 +27,53 @@ class State(Protocol):
 S = TypeVar("S", bound=State)
 
 
-class Method(ABC, Generic[S]):
-    needs = frozenset()
-    takes_shortcuts = False
+class Method(ABC):
+    """The settings of an algorithm as a frozen dataclass; None stands for a setting that was left open."""
+
+    #: Whether the loop may look for a way around itself before it starts the method.
+    takes_shortcuts: ClassVar[bool] = False
 
     @property
-    def name(self):
-        return type(self).__name__
+    def needs(self) -> frozenset[Need]:
+        """What the method cannot do without."""
+        return frozenset({Need.PLANE, Need.GRADIENTS})
 
-    def clock(self, state):
-        return getattr(state, "clock", 0)
+    @abstractmethod
+    def prepare(self, facts: Facts) -> "Algorithm[Any]":
+        """Return the algorithm for a problem, with every setting that was left open filled in."""
 
-    def remedy(self):
-        return "try step_size=1 or a smaller interval"
 
+class StageWise(Method):
+    """A method whose stages map a few feasible vectors to better ones, so that stages can be extrapolated."""
+
+    @abstractmethod
+    def prepare(self, facts: Facts) -> "StageWiseAlgorithm[Any]":
+        """Return the algorithm for a problem."""
+
+
+@dataclass(frozen=True, repr=False)
+class Algorithm(ABC, Generic[S]):
     """An algorithm as one half of a conversation.
 
-    ``ask`` says what local work comes next, ``tell`` folds the answer into the state. Neither loops, neither
-    sees the data, and nothing is kept on the object: settings are frozen, the state is passed around.
+    It neither loops nor sees the data, and nothing is kept on the object: settings are frozen, the state is
+    passed around.
     """
 
-    @abstractmethod
-    def prepare(self, facts: Facts) -> Self:
-        """Return this method with every setting that was left open filled in."""
+    #: The name of the method that it was prepared from.
+    name: ClassVar[str]
+
+    def __repr__(self) -> str:
+        shown = (f"{field.name}={getattr(self, field.name)!r}" for field in fields(self) if field.repr)
+        return f"{self.name}({', '.join(shown)})"
+
+    @property
+    def title(self) -> str:
+        """The name as the progress line shows it."""
+        return self.name
 
     @abstractmethod
-    def start(self, x: Array) -> S:
-        """Return the first state, from a feasible point."""
+    def start(self, x: Array, clock: int = 0) -> S:
+        """Return the first state, from a feasible point; ``clock`` steps were drawn in the run before."""
 
     def warm(self, state: S) -> S:
         """Return the first state for a starting point that the user thinks is good."""
@@ -58,11 +85,14 @@ class Method(ABC, Generic[S]):
 
     @abstractmethod
     def tell(self, state: S, reply: Reply) -> S:
-        """Return the state after the reply to `ask`."""
+        """Return the state after the reply to `ask`.
+
+        A walk may have taken fewer steps than it was asked for: ``reply.work.steps`` counts.
+        """
 
     @abstractmethod
     def estimate(self, state: S) -> Array:
-        """Return the feasible point that the method would answer with now."""
+        """Return the feasible point that the algorithm would answer with now."""
 
     def inspect(self, state: S) -> Gradient:
         """Return the request that certifies the current estimate."""
@@ -73,16 +103,24 @@ class Method(ABC, Generic[S]):
         return ""
 
     def recovers(self, state: S) -> bool:
-        """Say whether the method mends a rise of F by itself, so that the loop need not stop it."""
+        """Say whether a rise of F is mended here, so that the loop need not stop the run."""
         return False
 
     def exhausted(self, state: S) -> bool:
         """Say whether floating-point arithmetic allows no further progress."""
         return False
 
+    def clock(self, state: S) -> int:
+        """Return the steps drawn so far, from which the samples of the next ones follow; 0: none are."""
+        return 0
 
-class StageWise(Method[S]):
-    """A method whose stages map a few feasible vectors to better ones, so that stages can be extrapolated."""
+    def remedy(self) -> str:
+        """Say what to change after a divergence."""
+        return "start from another x0 or rescale the data"
+
+
+class StageWiseAlgorithm(Algorithm[S]):
+    """An algorithm whose stages can be extrapolated."""
 
     @abstractmethod
     def coordinates(self, state: S) -> tuple[Array, ...] | None:
@@ -92,15 +130,15 @@ class StageWise(Method[S]):
     def move(self, state: S, coordinates: tuple[Array, ...], weights: Array | None) -> S:
         """Return the state with a stage's start replaced.
 
-        ``weights`` tells methods with private duals which mix of their last ones belongs to the new start.
+        ``weights`` tells algorithms with private duals which mix of their last ones belongs to the new start.
         """
 
     def starts_anew(self, state: S) -> bool:
         """Say whether the stage about to run has nothing to do with the stages before it."""
         return False
 
-    def remember(self, memory: int) -> Self:
-        """Return this method with room for the duals of that many stages; most keep none."""
+    def remembering(self, memory: int) -> Self:
+        """Return this algorithm with room for the duals of that many stages; most keep none."""
         return self
 
     @abstractmethod

@@ -1,47 +1,47 @@
 """DP-ASVRG: momentum on top of variance reduction (Algorithm 4 of Li & Zhang)."""
 
-import math
-from dataclasses import dataclass, replace
-from typing import NamedTuple, Self, final
+from dataclasses import dataclass
+from typing import ClassVar, NamedTuple, final
 
 from tether import theory
 from tether.arrays import Array
+from tether.methods.anchored import AnchoredAlgorithm, AnchorStage
 from tether.methods.base import StageWise
-from tether.methods.pace import Pace
 from tether.methods.parameters import (
     Rule,
     batch_or_default,
+    check_choice,
     check_growth,
     check_settings,
-    first_pace,
+    length_or_pass,
+    positive,
     reach,
-    steps_per_pass,
     walking_step,
 )
-from tether.methods.schedule import Interval, largest_gap, next_projection
+from tether.methods.schedule import Interval, as_interval, largest_gap
+from tether.needs import Need
 from tether.problem import Facts
-from tether.requests import Arrived, Average, Descend, Gradient, Measured, Reply, Request
+from tether.requests import Arrived, Average, Gradient, Reply, Request
+
+MOMENTUM = 0.3  # theta where nothing else is known
 
 
 class DelayedASVRGState(NamedTuple):
-    """u_t, the anchor with its shift, and the mean of the anchors since the last restart."""
+    """u_t, theta_s and the stage around them; the mean is that of the anchors since the last restart."""
 
     u: Array
-    anchor: Array
-    shift: Array | None
-    mean: Array
-    since_restart: int  # stages
-    momentum: float  # theta_s
-    step_size: float
-    pace: Pace
-    step: int
-    clock: int
-    stage: int
+    momentum: float
+    anchored: AnchorStage
+
+    @property
+    def stage(self) -> int:
+        """Stages finished so far."""
+        return self.anchored.stage
 
 
 @final
 @dataclass(frozen=True, kw_only=True)
-class DelayedASVRG(StageWise[DelayedASVRGState]):
+class DelayedASVRG(StageWise):
     """Delayed projected accelerated SVRG.
 
     With the variance-reduced gradient g of DP-SVRG each step sets u -= (eta/theta) g and
@@ -52,11 +52,12 @@ class DelayedASVRG(StageWise[DelayedASVRGState]):
     ----------
     interval : int or increasing sequence of int, optional
         E, the steps between projections, or the projection times within a stage. Open: 2/(eta L_F) in
-        practice; where rounds are dear, as among workers, where A is large and where nobody knows what a
-        projection costs, the whole stage as long as F falls; with ``parameters="theory"`` the stage.
+        practice; where a round costs more than twice these steps (among workers, with a large A, where nobody
+        knows) the whole stage as long as F falls; with ``parameters="theory"`` the stage.
     growth : int, optional
         The factor by which E grows after a stage in which F fell; a stage in which it rose is undone and E
-        shrinks. 1 keeps E as it is. Open: 4 where rounds are dear and the interval is open, else 1.
+        shrinks. 1 keeps E as it is. Open: 4 where the interval is open and a round costs more than twice
+        the steps between rounds, else 1.
     stage_length : int, optional
         m. Open: one pass.
     step_size : float, optional
@@ -83,9 +84,14 @@ class DelayedASVRG(StageWise[DelayedASVRGState]):
 
     Examples
     --------
+    >>> import numpy as np, tether
     >>> from tether.methods import DelayedASVRG
-    >>> DelayedASVRG(interval=10, momentum=0.9).momentum
-    0.9
+    >>> rng = np.random.default_rng(0)
+    >>> X, y = rng.standard_normal((100, 4)), rng.standard_normal(100)
+    >>> objective = tether.GLM(X, y, loss="squared", l2=0.1)
+    >>> method = DelayedASVRG(interval=10, momentum=0.5)
+    >>> tether.solve(objective, tether.Affine(np.ones((1, 4))), method).success
+    True
     """
 
     interval: Interval | None = None
@@ -100,140 +106,153 @@ class DelayedASVRG(StageWise[DelayedASVRGState]):
     first_step: str = "anchor"
     parameters: Rule = "practical"
     replacement: bool = False
-    shortest: int | None = None  # the smallest E of a growing interval; filled by `prepare`
-    decrease: float | None = None  # delta of the theta recursion; filled by `prepare` for mu = 0
 
     def __post_init__(self) -> None:
         check_settings(self)
         check_growth(self)
-        if self.first_step not in ("anchor", "coupled"):
-            raise ValueError(f'first_step must be "anchor" or "coupled", got {self.first_step!r}.')
+        check_choice("first_step", self.first_step, "anchor", "coupled")
 
-    def prepare(self, facts: Facts) -> Self:
+    @property
+    def needs(self) -> frozenset[Need]:
+        """Anchors are averages."""
+        return super().needs | {Need.AVERAGES}
+
+    def prepare(self, facts: Facts) -> "DelayedASVRGAlgorithm":
         """Fill the open settings."""
         batch = batch_or_default(self.batch_size, facts)
-        length = self.stage_length or steps_per_pass(batch, facts)
-        mu = facts.smoothness.convexity if self.convexity is None else self.convexity
-        filled = replace(self, stage_length=length, batch_size=batch, convexity=mu)
-        if self.parameters == "theory":
-            fixed = replace(filled, **reach(self, 1.0, batch, length, facts)._asdict())
-            return fixed._with_theory(facts.smoothness.maximum)
-        step = self.step_size or walking_step(batch, facts)
-        return replace(
-            filled,
-            **reach(self, step, batch, length, facts)._asdict(),
+        length = length_or_pass(self.stage_length, batch, facts)
+        proven = self._theory(length, facts) if self.parameters == "theory" else None
+        default = walking_step(batch, facts) if proven is None else proven.step_size()
+        step = float(self.step_size or default)
+        interval, growth, shortest = reach(self, step, batch, length, facts)
+        if self.momentum is not None or proven is None:
+            momentum = Momentum(self.momentum or MOMENTUM)
+        else:
+            momentum = proven.momentum(step)
+        return DelayedASVRGAlgorithm(
+            interval=interval,
+            growth=growth,
+            stage_length=length,
             step_size=step,
-            momentum=0.3 if self.momentum is None else self.momentum,
+            batch_size=batch,
+            replacement=self.replacement,
+            shortest=shortest,
+            default_step=default,
+            momentum=momentum.first,
+            decrease=momentum.decrease,
+            restart=self.restart or momentum.restart,
+            first_step=self.first_step,
         )
 
-    def _with_theory(self, smoothness: float) -> Self:
-        """Fill step size, theta and restarts from Theorems 5.1 (mu > 0) and 5.2 (mu = 0)."""
-        assert self.interval and self.stage_length and self.convexity is not None
-        gap = largest_gap(self.interval, self.stage_length)
-        eta = self.step_size or theory.step_size(
-            "dp-asvrg",
-            smoothness=smoothness,
-            convexity=self.convexity,
-            interval=gap,
-            stage_length=self.stage_length,
+    def _theory(self, length: int, facts: Facts) -> "Proven":
+        return Proven(
+            smoothness=positive(facts.smoothness.maximum),
+            convexity=facts.smoothness.convexity if self.convexity is None else self.convexity,
+            interval=length if self.interval is None else largest_gap(as_interval(self.interval), length),
+            stage_length=length,
             stages=self.stages,
         )
-        filled = replace(self, step_size=eta)
-        if self.momentum is not None:
-            return filled
-        if self.convexity == 0:
-            theta = theory.first_momentum(eta, smoothness=smoothness, interval=gap)
-            delta = theory.drift(eta, smoothness=smoothness, interval=gap)
-            return replace(filled, momentum=theta, decrease=delta)
-        mu, m = self.convexity, self.stage_length
-        theta = theory.momentum(eta, smoothness=smoothness, convexity=mu, stage_length=m, interval=gap)
-        length = theory.restart_length(theta, step_size=eta, convexity=mu, stage_length=m)
-        return replace(filled, momentum=min(theta, 1.0), restart=self.restart or length)
+
+
+class Momentum(NamedTuple):
+    """theta of the first stage, delta of its recursion (None: it stays), and the stages between restarts."""
+
+    first: float
+    decrease: float | None = None
+    restart: int | None = None
+
+
+class Proven(NamedTuple):
+    """What Theorems 5.1 (mu > 0) and 5.2 (mu = 0) need to know."""
+
+    smoothness: float
+    convexity: float
+    interval: int
+    stage_length: int
+    stages: int
+
+    def step_size(self) -> float:
+        """Return the step size of the theorems."""
+        return theory.step_size("dp-asvrg", **self._asdict())
+
+    def momentum(self, eta: float) -> Momentum:
+        """Return theta and the restarts that go with a step size."""
+        L, mu, gap, m = self.smoothness, self.convexity, self.interval, self.stage_length
+        if mu == 0:
+            first = theory.first_momentum(eta, smoothness=L, interval=gap)
+            return Momentum(first, decrease=theory.drift(eta, smoothness=L, interval=gap))
+        theta = theory.momentum(eta, smoothness=L, convexity=mu, stage_length=m, interval=gap)
+        restart = theory.restart_length(theta, step_size=eta, convexity=mu, stage_length=m)
+        return Momentum(min(theta, 1.0), restart=restart)
+
+
+@final
+@dataclass(frozen=True, kw_only=True, repr=False)
+class DelayedASVRGAlgorithm(AnchoredAlgorithm[DelayedASVRGState]):
+    """DP-ASVRG with all settings."""
+
+    name: ClassVar[str] = "DelayedASVRG"
+
+    momentum: float
+    decrease: float | None  # delta of the theta recursion; None: theta stays
+    restart: int | None  # None: never
+    first_step: str
 
     def start(self, x: Array, clock: int = 0) -> DelayedASVRGState:
         """Begin with x as the first anchor."""
-        assert self.step_size and self.momentum
-        pace = first_pace(self, (x, x))
-        return DelayedASVRGState(x, x, None, x, 0, self.momentum, self.step_size, pace, 0, 0, 0)
+        return DelayedASVRGState(u=x, momentum=self.momentum, anchored=AnchorStage.begin(self, x, clock))
 
     def ask(self, state: DelayedASVRGState) -> Request:
         """Ask for the projected gradient at a new anchor, else walk to the next projection time."""
-        assert self.interval and self.stage_length
-        if state.shift is None:
-            return Gradient(state.anchor)
-        interval = self.interval if self.growth == 1 else state.pace.interval
-        until = next_projection(interval, state.step, self.stage_length)
-        first = state.step == 0
-        return Descend(
-            start=state.u,
-            steps=until - state.step,
-            step_size=state.step_size,
-            batch_size=self.batch_size,
-            clock=state.clock,
-            anchor=state.anchor,
-            shift=state.shift,
-            momentum=state.momentum,
-            from_anchor=first and self.first_step == "anchor",
-            replacement=self.replacement,
-            average=Average(
-                0.0, after=True, since=state.clock - state.step, collect=until == self.stage_length
-            ),
-        )
+        request = state.anchored.ask(self, state.u, Average(0.0, after=True))
+        if isinstance(request, Gradient):
+            return request
+        first = state.anchored.step == 0
+        from_anchor = first and self.first_step == "anchor"
+        return request._replace(momentum=state.momentum, from_anchor=from_anchor)
 
     def tell(self, state: DelayedASVRGState, reply: Reply) -> DelayedASVRGState:
         """Keep the shift, or go on from the end of the walk, with a new anchor when the stage is over."""
-        if state.pace.rejects(reply):
-            return self._undo(state)
-        if isinstance(reply, Measured):
-            pace = state.pace.onward(reply, (state.anchor, state.mean), state.since_restart)
-            return state._replace(shift=reply.gradient, pace=pace)
-        step = state.step + reply.work.steps
-        state = state._replace(u=reply.end, step=step, clock=state.clock + reply.work.steps)
-        return self._end_stage(state, reply) if step == self.stage_length else state
+        if state.anchored.rejects(reply):
+            undone = state.anchored.undone()  # and u with it, so that no momentum is left
+            return state._replace(u=undone.anchor, anchored=undone)
+        u = reply.end if isinstance(reply, Arrived) else state.u
+        anchored = state.anchored.tell(reply, self.stage_length)
+        over = anchored.stage > state.stage
+        state = state._replace(u=u, anchored=anchored)
+        return self._next_stage(state) if over else state
 
-    def _end_stage(self, state: DelayedASVRGState, reply: Arrived) -> DelayedASVRGState:
-        assert reply.average is not None
-        anchor, count = reply.average, state.since_restart + 1
-        mean = anchor if count == 1 else state.mean + (anchor - state.mean) / count
-        theta = state.momentum
+    def _next_stage(self, state: DelayedASVRGState) -> DelayedASVRGState:
+        """Lower theta where it falls, and restart where it is time."""
         if self.decrease is not None:
-            theta = theory.next_momentum(theta, self.decrease)
-        state = state._replace(
-            anchor=anchor, shift=None, mean=mean, since_restart=count, momentum=theta, step=0
-        )
-        state = state._replace(stage=state.stage + 1)
-        if count == self.restart:
-            pace = state.pace._replace(bar=math.inf)  # a restart is not a rise
-            state = state._replace(u=mean, anchor=mean, since_restart=0, pace=pace)
+            state = state._replace(momentum=theory.next_momentum(state.momentum, self.decrease))
+        if state.anchored.averaged == self.restart:
+            state = state._replace(u=state.anchored.mean, anchored=state.anchored.restarted())
         return state
 
-    def _undo(self, state: DelayedASVRGState) -> DelayedASVRGState:
-        """Return to the start of the last good stage, without its momentum."""
-        (anchor, mean), count, pace = state.pace.good, state.pace.averaged, state.pace.back()
-        return state._replace(
-            u=anchor, anchor=anchor, mean=mean, since_restart=count, shift=None, step=0, pace=pace
-        )
+    def clock(self, state: DelayedASVRGState) -> int:
+        """Return the steps so far."""
+        return state.anchored.clock
 
     def recovers(self, state: DelayedASVRGState) -> bool:
         """Say whether the last stage was undone."""
-        return state.pace.turned_back
+        return state.anchored.pace.turned_back
 
     def estimate(self, state: DelayedASVRGState) -> Array:
         """Return the mean of the anchors where restarts rest on it, else the last anchor."""
-        return state.anchor if self.restart is None else state.mean
+        return state.anchored.anchor if self.restart is None else state.anchored.mean
 
     def coordinates(self, state: DelayedASVRGState) -> tuple[Array, ...] | None:
         """Return anchor and u at the start of a stage."""
-        return (state.anchor, state.u) if state.shift is None and state.step == 0 else None
+        return (state.anchored.anchor, state.u) if state.anchored.begins else None
 
     def move(
         self, state: DelayedASVRGState, coordinates: tuple[Array, ...], weights: Array | None
     ) -> DelayedASVRGState:
         """Start the stage elsewhere."""
-        return state._replace(anchor=coordinates[0], u=coordinates[1], shift=None, step=0)
+        anchor, u = coordinates
+        return state._replace(u=u, anchored=state.anchored.moved(anchor))
 
     def shorten(self, state: DelayedASVRGState, factor: float) -> DelayedASVRGState:
         """Walk less far, or scale eta."""
-        if state.pace.shrinks:
-            return state._replace(pace=state.pace.back())
-        return state._replace(step_size=state.step_size * factor)
+        return state._replace(anchored=state.anchored.shortened(factor))

@@ -1,45 +1,44 @@
 """DP-SVRG: variance reduction removes the residual error (Algorithm 3 of Li & Zhang)."""
 
-from dataclasses import dataclass, replace
-from typing import NamedTuple, Self, final
+from dataclasses import dataclass
+from typing import ClassVar, NamedTuple, final
 
 from tether import theory
 from tether.arrays import Array
+from tether.methods.anchored import AnchoredAlgorithm, AnchorStage
 from tether.methods.base import StageWise
-from tether.methods.pace import Pace
 from tether.methods.parameters import (
     Rule,
     batch_or_default,
+    check_choice,
     check_growth,
     check_settings,
-    first_pace,
+    length_or_pass,
+    positive,
     reach,
-    steps_per_pass,
     walking_step,
 )
-from tether.methods.schedule import Interval, largest_gap, next_projection
+from tether.methods.schedule import Interval, as_interval, largest_gap
+from tether.needs import Need
 from tether.problem import Facts
-from tether.requests import Arrived, Average, Descend, Gradient, Measured, Reply, Request
+from tether.requests import Arrived, Average, Reply, Request
 
 
 class DelayedSVRGState(NamedTuple):
-    """x_t, the anchor, the projected full gradient there, and the mean of all anchors so far."""
+    """x_t and the stage around it."""
 
     x: Array
-    anchor: Array
-    shift: Array | None  # h = P grad F(anchor); None: still to be asked for
-    mean: Array
-    averaged: int  # anchors in the mean
-    step_size: float
-    pace: Pace
-    step: int
-    clock: int
-    stage: int
+    anchored: AnchorStage
+
+    @property
+    def stage(self) -> int:
+        """Stages finished so far."""
+        return self.anchored.stage
 
 
 @final
 @dataclass(frozen=True, kw_only=True)
-class DelayedSVRG(StageWise[DelayedSVRGState]):
+class DelayedSVRG(StageWise):
     """Delayed projected stochastic variance reduced gradient.
 
     Each stage computes h = P grad F(anchor) and takes m steps x -= eta (grad f_B(x) - grad f_B(anchor) + h),
@@ -50,11 +49,12 @@ class DelayedSVRG(StageWise[DelayedSVRGState]):
     ----------
     interval : int or increasing sequence of int, optional
         E, the steps between projections, or the projection times within a stage. Open: 2/(eta L_F) in
-        practice; where rounds are dear, as among workers, where A is large and where nobody knows what a
-        projection costs, the whole stage as long as F falls; with ``parameters="theory"`` the stage.
+        practice; where a round costs more than twice these steps (among workers, with a large A, where nobody
+        knows) the whole stage as long as F falls; with ``parameters="theory"`` the stage.
     growth : int, optional
         The factor by which E grows after a stage in which F fell; a stage in which it rose is undone and E
-        shrinks. 1 keeps E as it is. Open: 4 where rounds are dear and the interval is open, else 1.
+        shrinks. 1 keeps E as it is. Open: 4 where the interval is open and a round costs more than twice
+        the steps between rounds, else 1.
     stage_length : int, optional
         m. Open: one pass.
     step_size : float, optional
@@ -76,8 +76,13 @@ class DelayedSVRG(StageWise[DelayedSVRGState]):
 
     Examples
     --------
+    >>> import numpy as np, tether
     >>> from tether.methods import DelayedSVRG
-    >>> projected_svrg = DelayedSVRG(interval=1)
+    >>> rng = np.random.default_rng(0)
+    >>> X, y = rng.standard_normal((100, 4)), rng.standard_normal(100)
+    >>> objective = tether.GLM(X, y, loss="squared", l2=0.1)
+    >>> tether.solve(objective, tether.Affine(np.ones((1, 4))), DelayedSVRG(interval=10)).success
+    True
     """
 
     interval: Interval | None = None
@@ -90,112 +95,99 @@ class DelayedSVRG(StageWise[DelayedSVRGState]):
     output: str = "auto"
     parameters: Rule = "practical"
     replacement: bool = False
-    shortest: int | None = None  # the smallest E of a growing interval; filled by `prepare`
 
     def __post_init__(self) -> None:
         check_settings(self)
         check_growth(self)
-        if self.anchor not in ("average", "last"):
-            raise ValueError(f'anchor must be "average" or "last", got {self.anchor!r}.')
-        if self.output not in ("auto", "mean", "last"):
-            raise ValueError(f'output must be "auto", "mean" or "last", got {self.output!r}.')
+        check_choice("anchor", self.anchor, "average", "last")
+        check_choice("output", self.output, "auto", "mean", "last")
 
-    def prepare(self, facts: Facts) -> Self:
+    @property
+    def needs(self) -> frozenset[Need]:
+        """Anchors that are averages have to be averaged."""
+        return super().needs | ({Need.AVERAGES} if self.anchor == "average" else set())
+
+    def prepare(self, facts: Facts) -> "DelayedSVRGAlgorithm":
         """Fill the open settings."""
         batch = batch_or_default(self.batch_size, facts)
-        length = self.stage_length or steps_per_pass(batch, facts)
+        length = length_or_pass(self.stage_length, batch, facts)
         mu = facts.smoothness.convexity if self.convexity is None else self.convexity
-        step = self.step_size
-        if step is None and self.parameters == "theory":
-            gap = largest_gap(self.interval or length, length)
-            step = theory.step_size(
-                "dp-svrg", smoothness=facts.smoothness.maximum, convexity=mu, interval=gap
-            )
-        elif step is None:
-            step = walking_step(batch, facts)
-        output = self.output if self.output != "auto" else "last" if mu > 0 else "mean"
-        return replace(
-            self,
-            **reach(self, step, batch, length, facts)._asdict(),
+        default = self._default_step(batch, length, mu, facts)
+        step = float(self.step_size or default)
+        interval, growth, shortest = reach(self, step, batch, length, facts)
+        return DelayedSVRGAlgorithm(
+            interval=interval,
+            growth=growth,
             stage_length=length,
             step_size=step,
             batch_size=batch,
+            replacement=self.replacement,
+            shortest=shortest,
+            default_step=default,
             convexity=mu,
-            output=output,
+            anchor=self.anchor,
+            output=self.output if self.output != "auto" else "last" if mu > 0 else "mean",
         )
+
+    def _default_step(self, batch: int, length: int, mu: float, facts: Facts) -> float:
+        if self.parameters == "practical":
+            return walking_step(batch, facts)
+        gap = length if self.interval is None else largest_gap(as_interval(self.interval), length)
+        smoothness = positive(facts.smoothness.maximum)
+        return theory.step_size("dp-svrg", smoothness=smoothness, convexity=mu, interval=gap)
+
+
+@final
+@dataclass(frozen=True, kw_only=True, repr=False)
+class DelayedSVRGAlgorithm(AnchoredAlgorithm[DelayedSVRGState]):
+    """DP-SVRG with all settings."""
+
+    name: ClassVar[str] = "DelayedSVRG"
+
+    convexity: float
+    anchor: str
+    output: str
 
     def start(self, x: Array, clock: int = 0) -> DelayedSVRGState:
         """Begin with x as the first anchor."""
-        assert self.step_size
-        return DelayedSVRGState(x, x, None, x, 0, self.step_size, first_pace(self, (x, x)), 0, 0, 0)
+        return DelayedSVRGState(x=x, anchored=AnchorStage.begin(self, x, clock))
 
     def ask(self, state: DelayedSVRGState) -> Request:
         """Ask for the projected gradient at a new anchor, else walk to the next projection time."""
-        assert self.interval and self.stage_length and self.convexity is not None
-        if state.shift is None:
-            return Gradient(state.anchor)
-        interval = self.interval if self.growth == 1 else state.pace.interval
-        until = next_projection(interval, state.step, self.stage_length)
-        average = None
-        if self.anchor == "average":
-            since, over = state.clock - state.step, until == self.stage_length
-            average = Average(self.convexity, since=since, collect=over)
-        return Descend(
-            start=state.x,
-            steps=until - state.step,
-            step_size=state.step_size,
-            batch_size=self.batch_size,
-            clock=state.clock,
-            anchor=state.anchor,
-            shift=state.shift,
-            replacement=self.replacement,
-            average=average,
-        )
+        average = Average(self.convexity) if self.anchor == "average" else None
+        return state.anchored.ask(self, state.x, average)
 
     def tell(self, state: DelayedSVRGState, reply: Reply) -> DelayedSVRGState:
         """Keep the shift, or go on from the end of the walk, with a new anchor when the stage is over."""
-        if state.pace.rejects(reply):
-            return self._undo(state)
-        if isinstance(reply, Measured):
-            pace = state.pace.onward(reply, (state.anchor, state.mean), state.averaged)
-            return state._replace(shift=reply.gradient, pace=pace)
-        step = state.step + reply.work.steps
-        state = state._replace(x=reply.end, step=step, clock=state.clock + reply.work.steps)
-        return self._end_stage(state, reply) if step == self.stage_length else state
+        if state.anchored.rejects(reply):
+            undone = state.anchored.undone()
+            return state._replace(x=undone.anchor, anchored=undone)
+        x = reply.end if isinstance(reply, Arrived) else state.x
+        return state._replace(x=x, anchored=state.anchored.tell(reply, self.stage_length))
 
-    def _end_stage(self, state: DelayedSVRGState, reply: Arrived) -> DelayedSVRGState:
-        anchor = reply.end if reply.average is None else reply.average
-        count, stage = state.averaged + 1, state.stage + 1
-        mean = anchor if count == 1 else state.mean + (anchor - state.mean) / count
-        return state._replace(anchor=anchor, shift=None, mean=mean, averaged=count, step=0, stage=stage)
-
-    def _undo(self, state: DelayedSVRGState) -> DelayedSVRGState:
-        """Return to the start of the last good stage."""
-        (anchor, mean), count, pace = state.pace.good, state.pace.averaged, state.pace.back()
-        return state._replace(
-            x=anchor, anchor=anchor, mean=mean, averaged=count, shift=None, step=0, pace=pace
-        )
+    def clock(self, state: DelayedSVRGState) -> int:
+        """Return the steps so far."""
+        return state.anchored.clock
 
     def recovers(self, state: DelayedSVRGState) -> bool:
         """Say whether the last stage was undone."""
-        return state.pace.turned_back
+        return state.anchored.pace.turned_back
 
     def estimate(self, state: DelayedSVRGState) -> Array:
         """Return the last anchor, or the mean of the anchors."""
-        return state.mean if self.output == "mean" else state.anchor
+        return state.anchored.mean if self.output == "mean" else state.anchored.anchor
 
     def coordinates(self, state: DelayedSVRGState) -> tuple[Array, ...] | None:
         """Return anchor and x at the start of a stage."""
-        return (state.anchor, state.x) if state.shift is None and state.step == 0 else None
+        return (state.anchored.anchor, state.x) if state.anchored.begins else None
 
     def move(
         self, state: DelayedSVRGState, coordinates: tuple[Array, ...], weights: Array | None
     ) -> DelayedSVRGState:
         """Start the stage elsewhere."""
-        return state._replace(anchor=coordinates[0], x=coordinates[1], shift=None, step=0)
+        anchor, x = coordinates
+        return state._replace(x=x, anchored=state.anchored.moved(anchor))
 
     def shorten(self, state: DelayedSVRGState, factor: float) -> DelayedSVRGState:
         """Walk less far, or scale eta."""
-        if state.pace.shrinks:
-            return state._replace(pace=state.pace.back())
-        return state._replace(step_size=state.step_size * factor)
+        return state._replace(anchored=state.anchored.shortened(factor))

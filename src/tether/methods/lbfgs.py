@@ -5,25 +5,24 @@ of the line search is one request; the first is nearly always taken, which makes
 """
 
 import math
-from dataclasses import dataclass, replace
-from typing import NamedTuple, Self, final
+from dataclasses import dataclass
+from typing import ClassVar, NamedTuple, final
 
 import numpy as np
 
 from tether.arrays import Array
-from tether.methods.base import Method
-from tether.methods.parameters import check_settings
+from tether.methods.base import Algorithm, Method
+from tether.methods.parameters import check_settings, positive
 from tether.problem import Facts
 from tether.requests import Gradient, Measured, Reply
 
 DECREASE = 1e-4  # sufficient decrease (Armijo)
 CURVATURE = 0.9  # weak Wolfe
-RELIABLE = (
-    1e-8  # of ||P grad F||: a smaller change of it is no curvature but rounding, which L-BFGS would amplify
-)
-ROUNDING = 1e-14  # of ||grad F||: a shorter P grad F is mostly rounding, which would lead off the constraint
-ROUNDED = 1e-13  # of F: a smaller change of it may be rounding
-NOISY = 1e-11  # of F: an error as large as this is no rounding of float64, but of float32
+# Of ||P grad F||: a smaller change of it is no curvature but rounding, which L-BFGS would amplify.
+SMALLEST_CHANGE = 1e-8
+GRADIENT_ROUNDING = 1e-14  # of ||grad F||: a shorter P grad F would lead off the constraint
+VALUE_ROUNDING = 1e-13  # of F: a smaller change of it may be rounding
+FLOAT32_NOISE = 1e-11  # of F: an error as large as this is no rounding of float64, but of float32
 TRIALS = 20  # after which a line search asks no more for curvature
 
 
@@ -31,24 +30,24 @@ class LBFGSState(NamedTuple):
     """The current point with its gradient, the curvature pairs, and the line search under way."""
 
     x: Array
-    value: float
-    gradient: Array | None  # P grad F(x); None before the first reply
     direction: Array
-    length: float  # of the trial: x + length direction
-    low: float  # the bracket of acceptable lengths
-    high: float
     steps: Array  # s_k, newest last
     changes: Array  # y_k
-    trials: int
-    noise: float  # by how much F has contradicted its slopes on the line
-    idle: int  # line searches in succession that led nowhere
-    stuck: bool
-    stage: int
+    value: float = math.inf
+    gradient: Array | None = None  # P grad F(x); None before the first reply
+    length: float = 0.0  # of the trial: x + length direction
+    low: float = 0.0  # the bracket of acceptable lengths
+    high: float = math.inf
+    trials: int = 0
+    noise: float = 0.0  # by how much F has contradicted its slopes on the line
+    idle: int = 0  # line searches in succession that led nowhere
+    stuck: bool = False
+    stage: int = 0
 
 
 @final
 @dataclass(frozen=True, kw_only=True)
-class LBFGS(Method[LBFGSState]):
+class LBFGS(Method):
     """Limited-memory BFGS with projected gradients and a Wolfe line search.
 
     Parameters
@@ -60,9 +59,13 @@ class LBFGS(Method[LBFGSState]):
 
     Examples
     --------
+    >>> import numpy as np, tether
     >>> from tether.methods import LBFGS
-    >>> LBFGS(memory=20).memory
-    20
+    >>> rng = np.random.default_rng(0)
+    >>> X, y = rng.standard_normal((100, 4)), rng.standard_normal(100)
+    >>> objective = tether.GLM(X, y, loss="squared", l2=0.1)
+    >>> tether.solve(objective, tether.Affine(np.ones((1, 4))), LBFGS(memory=20)).success
+    True
     """
 
     memory: int = 10
@@ -71,16 +74,26 @@ class LBFGS(Method[LBFGSState]):
     def __post_init__(self) -> None:
         check_settings(self)
 
-    def prepare(self, facts: Facts) -> Self:
+    def prepare(self, facts: Facts) -> "LBFGSAlgorithm":
         """Take L_F from the problem."""
-        return replace(self, smoothness=self.smoothness or facts.smoothness.full or 1.0)
+        smoothness = self.smoothness or positive(facts.smoothness.full)
+        return LBFGSAlgorithm(memory=self.memory, smoothness=smoothness)
+
+
+@final
+@dataclass(frozen=True, kw_only=True, repr=False)
+class LBFGSAlgorithm(Algorithm[LBFGSState]):
+    """L-BFGS with all settings."""
+
+    name: ClassVar[str] = "LBFGS"
+
+    memory: int
+    smoothness: float
 
     def start(self, x: Array, clock: int = 0) -> LBFGSState:
         """Begin with no curvature known."""
         none = np.empty((0, len(x)))
-        return LBFGSState(
-            x, math.inf, None, np.zeros_like(x), 0.0, 0.0, math.inf, none, none, 0, 0.0, 0, False, 0
-        )
+        return LBFGSState(x=x, direction=np.zeros_like(x), steps=none, changes=none)
 
     def ask(self, state: LBFGSState) -> Gradient:
         """Ask for the projected gradient at the trial point."""
@@ -105,7 +118,7 @@ class LBFGS(Method[LBFGSState]):
         """Keep the curvature pair of an accepted step, if it has curvature; drop all if they led nowhere."""
         assert reply.gradient is not None and state.gradient is not None
         s, y = state.length * state.direction, reply.gradient - state.gradient
-        noise = RELIABLE * float(np.linalg.norm(state.gradient))
+        noise = SMALLEST_CHANGE * float(np.linalg.norm(state.gradient))
         idle = state.idle + 1 if _leads_nowhere(state, reply) else 0
         state = state._replace(idle=idle, stage=state.stage + 1)
         if idle:
@@ -119,12 +132,12 @@ class LBFGS(Method[LBFGSState]):
 
     def _turn(self, state: LBFGSState, reply: Measured) -> LBFGSState:
         """Choose the next direction at an accepted point."""
-        assert reply.gradient is not None and self.smoothness
+        assert reply.gradient is not None
         direction = -_inverse_hessian(state, reply.gradient, 1.0 / self.smoothness)
         if float(direction @ reply.gradient) >= 0:  # rounding has spoilt the pairs
             state = _without_pairs(state)
             direction = -reply.gradient / self.smoothness
-        still = float(np.linalg.norm(reply.gradient)) <= ROUNDING * reply.scale or state.idle >= 2
+        still = float(np.linalg.norm(reply.gradient)) <= GRADIENT_ROUNDING * reply.scale or state.idle >= 2
         return state._replace(
             x=reply.point,
             value=reply.value,
@@ -157,7 +170,7 @@ def _decreases(state: LBFGSState, value: float, before: float, after: float) -> 
         return False
     if value <= state.value + DECREASE * state.length * before:
         return True
-    noise = ROUNDED * max(1.0, abs(state.value))
+    noise = VALUE_ROUNDING * max(1.0, abs(state.value))
     return value <= state.value + noise and (2 * DECREASE - 1) * before >= after
 
 
@@ -168,9 +181,9 @@ def _leads_nowhere(state: LBFGSState, reply: Measured) -> bool:
     """
     assert reply.gradient is not None and state.gradient is not None
     size = max(1.0, abs(state.value))
-    if state.trials < TRIALS or state.noise <= NOISY * size:
+    if state.trials < TRIALS or state.noise <= FLOAT32_NOISE * size:
         return False
-    falls = state.value - reply.value > ROUNDED * size
+    falls = state.value - reply.value > VALUE_ROUNDING * size
     return not falls and float(np.linalg.norm(reply.gradient)) > 0.99 * float(np.linalg.norm(state.gradient))
 
 

@@ -1,14 +1,14 @@
 """Nesterov's accelerated gradient method on the constraint: one full gradient and one projection a step."""
 
 import math
-from dataclasses import dataclass, replace
-from typing import NamedTuple, Self, final
+from dataclasses import dataclass
+from typing import ClassVar, NamedTuple, final
 
 import numpy as np
 
 from tether.arrays import Array
-from tether.methods.base import Method
-from tether.methods.parameters import check_settings
+from tether.methods.base import Algorithm, Method
+from tether.methods.parameters import check_settings, positive
 from tether.problem import Facts
 from tether.requests import Gradient, Measured, Reply
 
@@ -19,15 +19,16 @@ class NesterovState(NamedTuple):
     x: Array
     y: Array
     last_y: Array
-    last_gradient: Array | None  # P grad F(last_y)
     smoothness: float
-    age: float  # t_k of the mu = 0 sequence
-    stage: int
+    last_gradient: Array | None = None  # P grad F(last_y)
+    age: float = 1.0  # t_k of the mu = 0 sequence
+    still: bool = False  # neither x nor y moved, so they never will again
+    stage: int = 0
 
 
 @final
 @dataclass(frozen=True, kw_only=True)
-class Nesterov(Method[NesterovState]):
+class Nesterov(Method):
     """Projected accelerated gradient: O(sqrt(kappa) log 1/eps) projections and full gradients.
 
     x_{k+1} = y_k - P grad F(y_k) / L and y_{k+1} = x_{k+1} + beta_k (x_{k+1} - x_k). The momentum restarts
@@ -41,9 +42,13 @@ class Nesterov(Method[NesterovState]):
 
     Examples
     --------
+    >>> import numpy as np, tether
     >>> from tether.methods import Nesterov
-    >>> Nesterov(smoothness=2.0).smoothness
-    2.0
+    >>> rng = np.random.default_rng(0)
+    >>> X, y = rng.standard_normal((100, 4)), rng.standard_normal(100)
+    >>> objective = tether.GLM(X, y, loss="squared", l2=0.1)
+    >>> tether.solve(objective, tether.Affine(np.ones((1, 4))), Nesterov()).success
+    True
     """
 
     smoothness: float | None = None
@@ -51,14 +56,23 @@ class Nesterov(Method[NesterovState]):
     def __post_init__(self) -> None:
         check_settings(self)
 
-    def prepare(self, facts: Facts) -> Self:
+    def prepare(self, facts: Facts) -> "NesterovAlgorithm":
         """Take L_F from the problem."""
-        return replace(self, smoothness=self.smoothness or facts.smoothness.full or 1.0)
+        return NesterovAlgorithm(smoothness=self.smoothness or positive(facts.smoothness.full))
+
+
+@final
+@dataclass(frozen=True, kw_only=True, repr=False)
+class NesterovAlgorithm(Algorithm[NesterovState]):
+    """Nesterov's method with all settings."""
+
+    name: ClassVar[str] = "Nesterov"
+
+    smoothness: float
 
     def start(self, x: Array, clock: int = 0) -> NesterovState:
         """Begin without momentum."""
-        assert self.smoothness
-        return NesterovState(x, x, x, None, self.smoothness, 1.0, 0)
+        return NesterovState(x=x, y=x, last_y=x, smoothness=self.smoothness)
 
     def ask(self, state: NesterovState) -> Gradient:
         """Ask for the projected gradient at the extrapolated point."""
@@ -75,12 +89,24 @@ class Nesterov(Method[NesterovState]):
         age = 1.0 if uphill or smoothness > state.smoothness else state.age
         older = (1.0 + math.sqrt(1.0 + 4.0 * age * age)) / 2.0
         y = x + ((age - 1.0) / older) * (x - state.x)
-        known = g if reply.complete else None
-        return NesterovState(x, y, state.y, known, smoothness, older, state.stage + 1)
+        return NesterovState(
+            x=x,
+            y=y,
+            last_y=state.y,
+            smoothness=smoothness,
+            last_gradient=g if reply.complete else None,
+            age=older,
+            still=reply.complete and np.array_equal(x, state.x) and np.array_equal(y, state.y),
+            stage=state.stage + 1,
+        )
 
     def estimate(self, state: NesterovState) -> Array:
         """Return the last iterate."""
         return state.x
+
+    def exhausted(self, state: NesterovState) -> bool:
+        """Say whether a step is too short to move x."""
+        return state.still
 
 
 def _seen_curvature(state: NesterovState, gradient: Array) -> float:

@@ -23,7 +23,7 @@ class Pace(NamedTuple):
     shortest: int
     longest: int
     good: Array  # the vectors of that start, one a row
-    bar: float = np.inf  # what F has to stay below: its values so far, older ones counting half as much
+    ceiling: float = np.inf  # which F must not pass: its mean so far, older values counting half as much
     wait: int = 0  # good stages before E may grow
     patience: int = 0  # the wait after the last failure
     averaged: int = 0  # anchors in the mean at that start
@@ -39,7 +39,7 @@ class Pace(NamedTuple):
         return self.growth > 1 and self.interval > self.shortest
 
     def rejects(self, reply: Reply) -> bool:
-        """Say whether a walk or a stage is better undone: it overflowed, or F rose above the bar."""
+        """Say whether a walk or a stage is better undone: it overflowed, or F rose above its ceiling."""
         if not self.shrinks:
             return False
         if isinstance(reply, Measured) and not reply.complete:
@@ -47,7 +47,9 @@ class Pace(NamedTuple):
         vector = reply.gradient if isinstance(reply, Measured) else reply.end
         if vector is not None and not np.isfinite(vector).all():
             return True
-        return isinstance(reply, Measured) and reply.value > self.bar + 1e-12 * max(1.0, abs(self.bar))
+        return isinstance(reply, Measured) and reply.value > self.ceiling + 1e-12 * max(
+            1.0, abs(self.ceiling)
+        )
 
     def onward(self, reply: Measured, start: tuple[Array, ...], averaged: int) -> Self:
         """Return the pace for a stage from a start that was not rejected."""
@@ -55,13 +57,13 @@ class Pace(NamedTuple):
             return self
         self = self._replace(good=np.stack(start), averaged=averaged)
         if np.isnan(reply.value) or not reply.complete:  # nothing is known of F
-            return self._replace(bar=np.inf)
-        known = np.isfinite(self.bar)
+            return self._replace(ceiling=np.inf)
+        known = np.isfinite(self.ceiling)
         return self._replace(
             interval=min(self.longest, self.growth * self.interval)
             if known and self.wait == 0
             else self.interval,
-            bar=0.5 * (self.bar + reply.value) if known else reply.value,
+            ceiling=0.5 * (self.ceiling + reply.value) if known else reply.value,
             wait=max(0, self.wait - 1),
         )
 

@@ -5,17 +5,20 @@ where it converges to grad F(x*) = A^T lambda*.
 """
 
 import math
-from dataclasses import dataclass, replace
-from typing import NamedTuple, Self, final
+from dataclasses import dataclass, field
+from typing import ClassVar, NamedTuple, final
 
 import numpy as np
 
 from tether import theory
 from tether.arrays import Array
-from tether.methods.base import Method
-from tether.methods.parameters import check_settings
+from tether.methods.base import Algorithm, Method
+from tether.methods.parameters import check_settings, check_whole_interval, positive, smaller_step
+from tether.needs import Need
 from tether.problem import Facts
 from tether.requests import Arrived, Descend, Dual, Gradient, Reply
+
+LONGEST = 1_000  # steps that an open interval may have
 
 
 class ProxSkipState(NamedTuple):
@@ -23,12 +26,12 @@ class ProxSkipState(NamedTuple):
 
     x: Array
     clock: int
-    stage: int
+    stage: int = 0
 
 
 @final
 @dataclass(frozen=True, kw_only=True)
-class ProxSkip(Method[ProxSkipState]):
+class ProxSkip(Method):
     """ProxSkip on an affine set: O(sqrt(kappa) log 1/eps) projections with E > 1.
 
     xh = x - gamma (grad F(x) - h); every E-th step (or with probability 1/E) x = Pi(xh) and
@@ -48,8 +51,13 @@ class ProxSkip(Method[ProxSkipState]):
 
     Examples
     --------
+    >>> import numpy as np, tether
     >>> from tether.methods import ProxSkip
-    >>> projected_gradient_descent = ProxSkip(interval=1)
+    >>> rng = np.random.default_rng(0)
+    >>> X, y = rng.standard_normal((100, 4)), rng.standard_normal(100)
+    >>> objective = tether.GLM(X, y, loss="squared", l2=0.1)
+    >>> tether.solve(objective, tether.Affine(np.ones((1, 4))), ProxSkip(interval=5)).success
+    True
     """
 
     interval: int | None = None
@@ -59,46 +67,67 @@ class ProxSkip(Method[ProxSkipState]):
 
     def __post_init__(self) -> None:
         check_settings(self)
-        if isinstance(self.interval, tuple):
-            raise ValueError(f"interval of ProxSkip must be a whole number, got {self.interval!r}.")
+        check_whole_interval(self)
 
-    def prepare(self, facts: Facts) -> Self:
+    @property
+    def needs(self) -> frozenset[Need]:
+        """It only walks."""
+        return frozenset({Need.PLANE})
+
+    def prepare(self, facts: Facts) -> "ProxSkipAlgorithm":
         """Fill the open settings."""
-        constants = facts.smoothness
-        step = self.step_size or theory.step_size(
-            "proxskip", smoothness=constants.full or 1.0, convexity=constants.convexity
+        L, mu = positive(facts.smoothness.full), facts.smoothness.convexity
+        default = theory.step_size("proxskip", smoothness=L, convexity=mu)
+        kappa = L / mu if mu > 0 else math.inf
+        return ProxSkipAlgorithm(
+            interval=int(self.interval or max(1, round(math.sqrt(min(kappa, LONGEST**2))))),
+            step_size=float(self.step_size or default),
+            random=self.random,
+            seed=facts.seed if self.seed is None else self.seed,
+            default_step=default,
         )
-        interval = self.interval
-        if interval is None:
-            kappa = constants.full / constants.convexity if constants.convexity > 0 else math.inf
-            interval = max(1, min(1000, round(math.sqrt(min(kappa, 1e6)))))
-        seed = facts.seed if self.seed is None else self.seed
-        return replace(self, interval=interval, step_size=step, seed=seed)
+
+
+@final
+@dataclass(frozen=True, kw_only=True, repr=False)
+class ProxSkipAlgorithm(Algorithm[ProxSkipState]):
+    """ProxSkip with all settings."""
+
+    name: ClassVar[str] = "ProxSkip"
+
+    interval: int
+    step_size: float
+    random: bool
+    seed: int
+    default_step: float = field(repr=False)  # what an open step size would be
 
     def start(self, x: Array, clock: int = 0) -> ProxSkipState:
         """Begin at a feasible point with h = 0."""
-        return ProxSkipState(x, 0, 0)
+        return ProxSkipState(x=x, clock=clock)
 
     def ask(self, state: ProxSkipState) -> Descend:
         """Walk to the next projection."""
-        assert self.step_size and self.interval
         steps = self.interval
         if self.random:
-            steps = int(np.random.default_rng([self.seed or 0, state.stage]).geometric(1 / self.interval))
-        rate = 1 / (self.step_size * self.interval)
+            coin = np.random.default_rng([self.seed, state.clock])
+            steps = int(coin.geometric(1 / self.interval))
         return Descend(
             start=state.x,
             steps=steps,
             step_size=self.step_size,
             batch_size=None,
             clock=state.clock,
-            dual=Dual(rate),
+            dual=Dual(1 / (self.step_size * self.interval)),
         )
 
     def tell(self, state: ProxSkipState, reply: Reply) -> ProxSkipState:
-        """Go on from the projected point."""
+        """Go on from the projected point.
+
+        The rate of h belongs to E and not to the steps of a walk. So a walk that a budget cut short is one
+        whose coin came up early, as it may.
+        """
         assert isinstance(reply, Arrived)
-        return ProxSkipState(reply.end, state.clock + reply.work.steps, state.stage + 1)
+        return state._replace(x=reply.end, clock=state.clock + reply.work.steps, stage=state.stage + 1)
 
     def estimate(self, state: ProxSkipState) -> Array:
         """Return the last projected point."""
@@ -107,3 +136,11 @@ class ProxSkip(Method[ProxSkipState]):
     def inspect(self, state: ProxSkipState) -> Gradient:
         """Certify with h instead of a projection."""
         return Gradient(state.x, tangent=False, dual=Dual())
+
+    def clock(self, state: ProxSkipState) -> int:
+        """Return the steps so far, from which the coins follow."""
+        return state.clock
+
+    def remedy(self) -> str:
+        """Advise a smaller step."""
+        return smaller_step(self.step_size, self.default_step)

@@ -11,20 +11,39 @@ certifies x without one.
 """
 
 import math
-from dataclasses import dataclass, replace
-from typing import NamedTuple, Self, final
+from dataclasses import dataclass, field, replace
+from enum import IntEnum
+from typing import ClassVar, NamedTuple, Self, final
 
 import numpy as np
 
 from tether import theory
 from tether.arrays import Array
-from tether.methods.base import StageWise
-from tether.methods.parameters import Rule, batch_or_default, check_settings, steps_per_pass, walking_step
+from tether.methods.base import StageWise, StageWiseAlgorithm
+from tether.methods.parameters import (
+    Rule,
+    batch_or_default,
+    check_settings,
+    check_whole_interval,
+    length_or_pass,
+    positive,
+    smaller_step,
+    walking_step,
+)
 from tether.problem import Facts
 from tether.requests import Arrived, Descend, Dual, Gradient, Measured, Reply, Request
 
-NEVER, DUE, TAKEN, REFUSED = range(4)
-SLOW = 0.5  # the fall of the certificate over a stage below which h is under suspicion
+SLOW_FALL = 0.5  # of the certificate over a stage: if it falls less, h is under suspicion
+FEWEST_DUALS = 2  # a renewal that is refused comes on top of the dual in use
+
+
+class Renewal(IntEnum):
+    """What became of renewing h by projecting the gradient at an anchor."""
+
+    NONE = 0
+    DUE = 1
+    TAKEN = 2
+    REFUSED = 3
 
 
 class ProxSkipSVRGState(NamedTuple):
@@ -32,22 +51,21 @@ class ProxSkipSVRGState(NamedTuple):
 
     x: Array
     anchor: Array
-    measured: bool  # the full pass at the anchor has been made
-    certificate: float  # ||grad F - h||^2 at the last anchor
-    renewal: int  # of h by projecting the gradient at this anchor: NEVER, DUE, TAKEN or REFUSED
-    patience: int  # stages to wait after a renewal that changed little
-    next_renewal: int  # the stage from which h may be renewed again
-    weights: Array | None  # the mix of remembered duals that the stage starts with
     step_size: float
-    step: int
     clock: int
-    rounds: int
-    stage: int
+    measured: bool = False  # the full pass at the anchor has been made
+    certificate: float = math.inf  # ||grad F - h||^2 at the last anchor
+    renewal: int = Renewal.NONE
+    patience: int = 1  # stages to wait after a renewal that changed little
+    next_renewal: int = 0  # the stage from which h may be renewed again
+    weights: Array | None = None  # the mix of remembered duals that the stage starts with
+    step: int = 0
+    stage: int = 0
 
 
 @final
 @dataclass(frozen=True, kw_only=True)
-class ProxSkipSVRG(StageWise[ProxSkipSVRGState]):
+class ProxSkipSVRG(StageWise):
     """ProxSkip-LSVRG on an affine set, with anchors refreshed at projections.
 
     Parameters
@@ -71,13 +89,16 @@ class ProxSkipSVRG(StageWise[ProxSkipSVRGState]):
     renew : bool, default False
         Project the gradient at an anchor, one projection more, when the certificate falls slowly: long stages
         on well-conditioned problems learn h slowly. After a renewal that changed little, wait longer.
-    keep : int, default 1
-        Duals remembered by the workers; `Anderson` sets it.
 
     Examples
     --------
+    >>> import numpy as np, tether
     >>> from tether.methods import ProxSkipSVRG
-    >>> one_projection_a_pass = ProxSkipSVRG()
+    >>> rng = np.random.default_rng(0)
+    >>> X, y = rng.standard_normal((100, 4)), rng.standard_normal(100)
+    >>> objective = tether.GLM(X, y, loss="squared", l2=0.1)
+    >>> tether.solve(objective, tether.Affine(np.ones((1, 4))), ProxSkipSVRG()).success
+    True
     """
 
     interval: int | None = None
@@ -89,44 +110,61 @@ class ProxSkipSVRG(StageWise[ProxSkipSVRGState]):
     parameters: Rule = "practical"
     replacement: bool = False
     renew: bool = False
-    keep: int = 1
 
     def __post_init__(self) -> None:
         check_settings(self)
-        if isinstance(self.interval, tuple):
-            raise ValueError(f"interval of ProxSkipSVRG must be a whole number, got {self.interval!r}.")
+        check_whole_interval(self)
 
-    def prepare(self, facts: Facts) -> Self:
+    def prepare(self, facts: Facts) -> "ProxSkipSVRGAlgorithm":
         """Fill the open settings."""
         batch = batch_or_default(self.batch_size, facts)
-        length = self.stage_length or steps_per_pass(batch, facts)
-        step = self.step_size
-        if step is None and self.parameters == "theory":
-            step = theory.step_size("proxskip-svrg", smoothness=facts.smoothness.maximum)
-        elif step is None:
-            step = walking_step(batch, facts)
-        return replace(
-            self,
-            interval=min(self.interval or length, length),
+        length = length_or_pass(self.stage_length, batch, facts)
+        if self.parameters == "theory":
+            default = theory.step_size("proxskip-svrg", smoothness=positive(facts.smoothness.maximum))
+        else:
+            default = walking_step(batch, facts)
+        return ProxSkipSVRGAlgorithm(
+            interval=min(int(self.interval or length), length),
             stage_length=length,
-            step_size=step,
+            step_size=float(self.step_size or default),
             batch_size=batch,
+            random=self.random,
             seed=facts.seed if self.seed is None else self.seed,
-            keep=max(self.keep, 1 + self.renew),  # a renewal must be able to go back to the dual before
+            replacement=self.replacement,
+            renew=self.renew,
+            default_step=default,
         )
+
+
+@final
+@dataclass(frozen=True, kw_only=True, repr=False)
+class ProxSkipSVRGAlgorithm(StageWiseAlgorithm[ProxSkipSVRGState]):
+    """ProxSkip-LSVRG with all settings."""
+
+    name: ClassVar[str] = "ProxSkipSVRG"
+
+    interval: int
+    stage_length: int
+    step_size: float
+    batch_size: int
+    random: bool
+    seed: int
+    replacement: bool
+    renew: bool
+    keep: int = FEWEST_DUALS  # duals that workers remember
+    default_step: float = field(repr=False)  # what an open step size would be
 
     def start(self, x: Array, clock: int = 0) -> ProxSkipSVRGState:
         """Begin at a feasible point with h = 0."""
-        assert self.step_size
-        return ProxSkipSVRGState(x, x, False, math.inf, NEVER, 1, 0, None, self.step_size, 0, 0, 0, 0)
+        return ProxSkipSVRGState(x=x, anchor=x, step_size=self.step_size, clock=clock)
 
     def warm(self, state: ProxSkipSVRGState) -> ProxSkipSVRGState:
         """Try h from the gradient at once: h = 0 would lead away from a good point."""
-        return state._replace(renewal=DUE) if self.renew else state
+        return state._replace(renewal=Renewal.DUE) if self.renew else state
 
     def ask(self, state: ProxSkipSVRGState) -> Request:
         """Make the full pass at a new anchor, else walk to the next projection."""
-        if state.renewal == DUE:
+        if state.renewal == Renewal.DUE:
             return Gradient(state.anchor, dual=self._dual(state)._replace(seed=True))
         if not state.measured:
             return Gradient(state.anchor, tangent=False, dual=self._dual(state))
@@ -143,45 +181,46 @@ class ProxSkipSVRG(StageWise[ProxSkipSVRGState]):
         )
 
     def _dual(self, state: ProxSkipSVRGState, steps: int = 1) -> Dual:
-        assert self.interval
         expected = self.interval if self.random else steps
         rate = 1 / (state.step_size * expected)
-        over = state.step > 0 or state.renewal == REFUSED
-        keep = max(self.keep, 2)  # a renewal that is refused comes on top of the dual in use
-        return Dual(rate, state.weights, keep, renew=over)
+        over = state.step > 0 or state.renewal == Renewal.REFUSED
+        return Dual(rate, state.weights, self.keep, renew=over)
 
     def _leg(self, state: ProxSkipSVRGState) -> int:
-        assert self.interval and self.stage_length
         if self.random:
             return int(self._coin(state).geometric(1 / self.interval))
         return min(self.interval, self.stage_length - state.step)
 
     def _coin(self, state: ProxSkipSVRGState) -> np.random.Generator:
-        return np.random.default_rng([self.seed or 0, state.rounds])
+        return np.random.default_rng([self.seed, state.clock])
 
     def tell(self, state: ProxSkipSVRGState, reply: Reply) -> ProxSkipSVRGState:
-        """Go on from the projected point, with a new anchor when the stage is over."""
+        """Go on from the projected point, with a new anchor when the stage is over.
+
+        The rate of h was sent with the walk. If that was cut short by a budget, h moves by less than the
+        projection shows, stays in range(A^T) and goes on learning from there.
+        """
         if isinstance(reply, Measured):
-            return self._renewed(state, reply) if state.renewal == DUE else self._measured(state, reply)
+            due = state.renewal == Renewal.DUE
+            return self._renewed(state, reply) if due else self._measured(state, reply)
         over = self._is_over(state, reply)
         steps = reply.work.steps
         return state._replace(
             x=reply.end,
             anchor=reply.end if over else state.anchor,
             measured=not over,
-            renewal=NEVER if over else state.renewal,
+            renewal=Renewal.NONE if over else state.renewal,
             weights=None,
             step=0 if over else state.step + steps,
             clock=state.clock + steps,
-            rounds=state.rounds + 1,
             stage=state.stage + over,
         )
 
     def _measured(self, state: ProxSkipSVRGState, reply: Measured) -> ProxSkipSVRGState:
         """Note the certificate; if it falls slowly, h may be what is wrong with it."""
-        slow = reply.complete and SLOW * state.certificate < reply.certificate < math.inf
+        slow = reply.complete and SLOW_FALL * state.certificate < reply.certificate < math.inf
         if self.renew and slow and state.stage >= max(state.next_renewal, 1):
-            return state._replace(renewal=DUE, certificate=reply.certificate)
+            return state._replace(renewal=Renewal.DUE, certificate=reply.certificate)
         certificate = reply.certificate if reply.complete else state.certificate
         return state._replace(measured=True, certificate=certificate)
 
@@ -192,20 +231,19 @@ class ProxSkipSVRG(StageWise[ProxSkipSVRGState]):
         """
         first = state.certificate == math.inf
         before = _without_dual(reply) if first else state.certificate
-        useful = not reply.certificate >= SLOW * before  # also where workers do not tell
+        useful = not reply.certificate >= SLOW_FALL * before  # also where workers do not tell
         patience = 1 if useful or first else 2 * state.patience
         old = np.ones(0 if first else 1) if state.weights is None else state.weights
         return state._replace(
             measured=True,
             certificate=reply.certificate if useful else before,
-            renewal=TAKEN if useful else REFUSED,
+            renewal=Renewal.TAKEN if useful else Renewal.REFUSED,
             patience=patience,
             next_renewal=state.stage + patience,
             weights=None if useful else np.append(old, 0.0),  # past the dual that was refused
         )
 
     def _is_over(self, state: ProxSkipSVRGState, reply: Arrived) -> bool:
-        assert self.stage_length
         if self.random:  # rho = 1/m a step, tossed once for all steps of the leg
             stays = (1 - 1 / self.stage_length) ** reply.work.steps
             return bool(self._coin(state).spawn(1)[0].random() > stays)
@@ -225,23 +263,31 @@ class ProxSkipSVRG(StageWise[ProxSkipSVRGState]):
 
     def starts_anew(self, state: ProxSkipSVRGState) -> bool:
         """Say whether the stage starts with a renewed dual."""
-        return state.renewal == TAKEN
+        return state.renewal == Renewal.TAKEN
 
     def move(
         self, state: ProxSkipSVRGState, coordinates: tuple[Array, ...], weights: Array | None
     ) -> ProxSkipSVRGState:
         """Start the stage elsewhere, with the same mix of duals."""
         x = coordinates[0]
-        return state._replace(x=x, anchor=x, measured=False, renewal=NEVER, weights=weights, step=0)
+        return state._replace(x=x, anchor=x, measured=False, renewal=Renewal.NONE, weights=weights, step=0)
 
-    def remember(self, memory: int) -> Self:
+    def remembering(self, memory: int) -> Self:
         """Have the workers remember the duals of that many stages."""
-        return replace(self, keep=memory)
+        return replace(self, keep=max(memory, FEWEST_DUALS))
 
     def shorten(self, state: ProxSkipSVRGState, factor: float) -> ProxSkipSVRGState:
         """Scale eta; the stage that is tried again keeps its dual."""
         wait = max(state.next_renewal, state.stage + 1)
         return state._replace(step_size=state.step_size * factor, next_renewal=wait)
+
+    def clock(self, state: ProxSkipSVRGState) -> int:
+        """Return the steps so far."""
+        return state.clock
+
+    def remedy(self) -> str:
+        """Advise a smaller step."""
+        return smaller_step(self.step_size, self.default_step)
 
 
 def _without_dual(reply: Measured) -> float:

@@ -6,13 +6,13 @@ accuracy wanted (Allen-Zhu & Hazan 2016; Corollary 5.3 of Li & Zhang).
 """
 
 import math
-from dataclasses import dataclass, field, replace
-from functools import lru_cache
-from typing import Any, NamedTuple, Self, final
+from dataclasses import dataclass, field
+from typing import Any, ClassVar, NamedTuple, final
 
 from tether.arrays import Array
-from tether.methods.base import Method
-from tether.methods.parameters import check_settings
+from tether.methods.base import Algorithm, Method
+from tether.methods.parameters import check_settings, positive
+from tether.needs import Need
 from tether.problem import Facts
 from tether.requests import Arrived, Gradient, Measured, Pull, Reply, Request
 
@@ -23,13 +23,13 @@ class RegularisedState(NamedTuple):
     inner: Any
     center: Array
     strength: float
-    target: float
-    stage: int
+    target: float = math.inf
+    stage: int = 0
 
 
 @final
 @dataclass(frozen=True)
-class Regularised(Method[RegularisedState]):
+class Regularised(Method):
     """Run a method on F + (s/2)||x - x_0||^2 and halve s as it converges.
 
     Parameters
@@ -43,28 +43,59 @@ class Regularised(Method[RegularisedState]):
 
     Examples
     --------
-    >>> from tether.methods import DelayedASVRG, Regularised
-    >>> general_convex = Regularised(DelayedASVRG(parameters="theory", stage_length=1, interval=1))
+    >>> import numpy as np, tether
+    >>> from tether.methods import Nesterov, Regularised
+    >>> rng = np.random.default_rng(0)
+    >>> objective = tether.GLM(rng.standard_normal((100, 4)), rng.integers(0, 2, 100))
+    >>> tether.solve(objective, tether.Affine(np.ones((1, 4))), Regularised(Nesterov())).success
+    True
     """
 
-    method: Method[Any]
+    method: Method
     strength: float | None = None
     floor: float = 1e-10
-    facts: Facts | None = field(default=None, repr=False)  # filled by `prepare`
 
     def __post_init__(self) -> None:
         check_settings(self)
         if not isinstance(self.method, Method) or isinstance(self.method, Regularised):
             raise TypeError(f"method must be another method of tether.methods, got {self.method!r}.")
 
-    def prepare(self, facts: Facts) -> Self:
-        """Remember the problem's constants; the inner method is prepared for each strength."""
-        return replace(self, strength=self.strength or facts.smoothness.full or 1.0, facts=facts)
+    @property
+    def needs(self) -> frozenset[Need]:
+        """Those of the method."""
+        return self.method.needs
+
+    def prepare(self, facts: Facts) -> "RegularisedAlgorithm":
+        """Take the first strength from the problem; the method is prepared for each strength."""
+        strength = self.strength or positive(facts.smoothness.full)
+        return RegularisedAlgorithm(method=self.method, strength=strength, floor=self.floor, facts=facts)
+
+
+@final
+@dataclass(frozen=True, kw_only=True, repr=False)
+class RegularisedAlgorithm(Algorithm[RegularisedState]):
+    """Adaptive regularisation with all settings but those of the method, which depend on the strength."""
+
+    name: ClassVar[str] = "Regularised"
+
+    method: Method
+    strength: float
+    floor: float
+    facts: Facts = field(repr=False)
+
+    @property
+    def title(self) -> str:
+        """The name, and what is inside."""
+        return f"{self.name}({type(self.method).__name__})"
 
     def start(self, x: Array, clock: int = 0) -> RegularisedState:
         """Begin with the strongest pull, towards the starting point."""
-        assert self.strength
-        return RegularisedState(self._at(self.strength).start(x), x, self.strength, math.inf, 0)
+        inner = self._at(self.strength).start(x, clock)
+        return RegularisedState(inner=inner, center=x, strength=self.strength)
+
+    def warm(self, state: RegularisedState) -> RegularisedState:
+        """Start as the inner method does."""
+        return state._replace(inner=self._at(state.strength).warm(state.inner))
 
     def ask(self, state: RegularisedState) -> Request:
         """Ask what the inner method asks, with the pull added to its walks."""
@@ -84,8 +115,10 @@ class Regularised(Method[RegularisedState]):
         inner = method.tell(state.inner, reply)
         staged = inner.stage > state.inner.stage
         state = state._replace(inner=inner, stage=state.stage + staged)
+        if method.exhausted(inner):
+            return self._weaken(state)
         if isinstance(reply, Arrived):
-            return self._weaken(state) if staged and _is_blind(method.ask(inner)) else state
+            return self._weaken(state) if staged and _is_unmeasured(method.ask(inner)) else state
         if reply.gradient is None:
             return state
         if math.isinf(state.target):
@@ -93,13 +126,12 @@ class Regularised(Method[RegularisedState]):
         return self._weaken(state) if reply.certificate <= state.target else state
 
     def _weaken(self, state: RegularisedState) -> RegularisedState:
-        assert self.strength
+        """Halve the pull and start the method anew where it got, with samples that nobody has seen yet."""
         strength = max(state.strength / 2, self.floor * self.strength)
         if strength == state.strength:
             return state
-        inner = self._at(strength).start(self.estimate(state))
-        if hasattr(inner, "clock"):
-            inner = inner._replace(clock=state.inner.clock)
+        clock = self.clock(state)
+        inner = self._at(strength).start(self.estimate(state), clock)
         return state._replace(inner=inner, strength=strength, target=math.inf)
 
     def estimate(self, state: RegularisedState) -> Array:
@@ -116,27 +148,33 @@ class Regularised(Method[RegularisedState]):
 
     def exhausted(self, state: RegularisedState) -> bool:
         """Say whether the inner method is exhausted at the weakest pull."""
-        assert self.strength
         weakest = state.strength <= self.floor * self.strength
         return weakest and self._at(state.strength).exhausted(state.inner)
 
-    def _at(self, strength: float) -> Method[Any]:
-        assert self.facts is not None
-        return _prepared(self.method, self.facts, strength)
+    def describe(self, state: RegularisedState) -> str:
+        """Say what the inner method says."""
+        return self._at(state.strength).describe(state.inner)
+
+    def clock(self, state: RegularisedState) -> int:
+        """Return the inner method's clock."""
+        return self._at(state.strength).clock(state.inner)
+
+    def remedy(self) -> str:
+        """Advise what the inner method would."""
+        return self._at(self.strength).remedy()
+
+    def _at(self, strength: float) -> Algorithm[Any]:
+        """Return the method prepared for F + (s/2)||x - x_0||^2."""
+        constants = self.facts.smoothness
+        stronger = constants._replace(
+            maximum=constants.maximum + strength,
+            full=constants.full + strength,
+            convexity=constants.convexity + strength,
+        )
+        return self.method.prepare(self.facts._replace(smoothness=stronger))
 
 
-@lru_cache(maxsize=64)
-def _prepared(method: Method[Any], facts: Facts, strength: float) -> Method[Any]:
-    constants = facts.smoothness
-    stronger = constants._replace(
-        maximum=constants.maximum + strength,
-        full=constants.full + strength,
-        convexity=constants.convexity + strength,
-    )
-    return method.prepare(facts._replace(smoothness=stronger))
-
-
-def _is_blind(request: Request) -> bool:
+def _is_unmeasured(request: Request) -> bool:
     """Say whether no projected gradient is about to tell how far the stage has come."""
     return not isinstance(request, Gradient) or not request.tangent
 

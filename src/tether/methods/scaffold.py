@@ -9,16 +9,26 @@ with S the workers that take part. The mean change of the c_k follows from the m
 has to travel.
 """
 
-from dataclasses import dataclass, replace
-from typing import NamedTuple, Self, final
+from dataclasses import dataclass, field
+from typing import ClassVar, NamedTuple, final
 
 import numpy as np
 
 from tether.arrays import Array
-from tether.methods.base import Method
-from tether.methods.parameters import batch_or_default, check_settings, steps_per_pass
+from tether.methods.base import Algorithm, Method
+from tether.methods.parameters import (
+    batch_or_default,
+    check_settings,
+    check_whole_interval,
+    length_or_pass,
+    positive,
+    smaller_step,
+)
+from tether.needs import Need
 from tether.problem import Facts
 from tether.requests import Arrived, Descend, Dual, Reply
+
+STEPS = 10  # of an open interval
 
 
 class ScaffoldState(NamedTuple):
@@ -27,12 +37,12 @@ class ScaffoldState(NamedTuple):
     x: Array
     control: Array
     clock: int
-    stage: int
+    stage: int = 0
 
 
 @final
 @dataclass(frozen=True, kw_only=True)
-class Scaffold(Method[ScaffoldState]):
+class Scaffold(Method):
     """SCAFFOLD with control variates of the second kind, for federations.
 
     With a constraint on the common model the mean of the walks is projected onto it. Stochastic steps of
@@ -57,9 +67,13 @@ class Scaffold(Method[ScaffoldState]):
 
     Examples
     --------
+    >>> import numpy as np, tether
     >>> from tether.methods import Scaffold
-    >>> Scaffold(interval=20, participation=0.5).interval
-    20
+    >>> rng = np.random.default_rng(0)
+    >>> data = [(rng.standard_normal((50, 3)), rng.standard_normal(50)) for _ in range(4)]
+    >>> workers = tether.Federation([tether.GLM(X, y, loss="squared", l2=0.1) for X, y in data])
+    >>> tether.solve(workers, method=Scaffold(interval=5, full_gradients=True), max_rounds=200).success
+    True
     """
 
     interval: int | None = None
@@ -72,51 +86,92 @@ class Scaffold(Method[ScaffoldState]):
 
     def __post_init__(self) -> None:
         check_settings(self)
-        if isinstance(self.interval, tuple):
-            raise ValueError(f"interval of Scaffold must be a whole number, got {self.interval!r}.")
+        check_whole_interval(self)
 
-    def prepare(self, facts: Facts) -> Self:
+    @property
+    def needs(self) -> frozenset[Need]:
+        """It only walks."""
+        return frozenset({Need.PLANE})
+
+    def prepare(self, facts: Facts) -> "ScaffoldAlgorithm":
         """Fill the open settings."""
         batch = facts.local_samples if self.full_gradients else batch_or_default(self.batch_size, facts)
-        length = 10 if self.full_gradients else min(10, steps_per_pass(batch, facts))
-        curvature = facts.smoothness.of_batch(batch, facts.local_samples) or 1.0
-        return replace(
-            self,
-            interval=self.interval or length,
-            step_size=self.step_size or 0.5 / curvature,
-            batch_size=batch,
+        longest = STEPS if self.full_gradients else length_or_pass(None, batch, facts)
+        default = 0.5 / positive(facts.smoothness.of_batch(batch, facts.local_samples))
+        return ScaffoldAlgorithm(
+            interval=int(self.interval or min(STEPS, longest)),
+            step_size=float(self.step_size or default),
+            server_step=self.server_step,
+            batch_size=None if self.full_gradients else batch,
+            participation=self.participation,
+            replacement=self.replacement,
+            default_step=default,
         )
+
+
+@final
+@dataclass(frozen=True, kw_only=True, repr=False)
+class ScaffoldAlgorithm(Algorithm[ScaffoldState]):
+    """SCAFFOLD with all settings."""
+
+    name: ClassVar[str] = "Scaffold"
+
+    interval: int
+    step_size: float
+    server_step: float
+    batch_size: int | None  # None: every step uses all of a worker's samples
+    participation: float
+    replacement: bool
+    default_step: float = field(repr=False)  # what an open step size would be
+
+    @property
+    def rate(self) -> float:
+        """1/(K eta), by which controls follow the walks."""
+        return 1 / (self.interval * self.step_size)
 
     def start(self, x: Array, clock: int = 0) -> ScaffoldState:
         """Begin at a feasible point with c = 0."""
-        return ScaffoldState(x, np.zeros_like(x), 0, 0)
+        return ScaffoldState(x=x, control=np.zeros_like(x), clock=clock)
 
     def ask(self, state: ScaffoldState) -> Descend:
-        """Walk K steps everywhere."""
-        assert self.step_size and self.interval
+        """Walk K steps everywhere; after a start in the middle of a run all workers drop their old c_k."""
+        anew = state.stage == 0 and state.clock > 0
+        dropped = np.zeros(1) if anew else None
         return Descend(
             start=state.x,
             steps=self.interval,
             step_size=self.step_size,
-            batch_size=None if self.full_gradients else self.batch_size,
+            batch_size=self.batch_size,
             clock=state.clock,
             shift=state.control,
             replacement=self.replacement,
-            dual=Dual(1 / (self.interval * self.step_size), own=True, renew=True),
-            participation=self.participation,
+            dual=Dual(self.rate, weights=dropped, own=True, renew=True),
+            participation=1.0 if anew else self.participation,
         )
 
     def tell(self, state: ScaffoldState, reply: Reply) -> ScaffoldState:
-        """Move x towards the mean, and c by the share of workers that moved theirs."""
-        assert isinstance(reply, Arrived) and self.step_size and self.interval
-        moved = (state.x - reply.end) / (self.interval * self.step_size)
-        return ScaffoldState(
-            state.x + self.server_step * (reply.end - state.x),
-            state.control + reply.share * (moved - state.control),
-            state.clock + reply.work.steps,
-            state.stage + 1,
+        """Move x towards the mean, and c by the share of workers that moved theirs.
+
+        Workers learn with the rate that was sent, also in a walk that a budget cut short, so c does too: it
+        stays the mean of the c_k.
+        """
+        assert isinstance(reply, Arrived)
+        moved = self.rate * (state.x - reply.end)
+        return state._replace(
+            x=state.x + self.server_step * (reply.end - state.x),
+            control=state.control + reply.share * (moved - state.control),
+            clock=state.clock + reply.work.steps,
+            stage=state.stage + 1,
         )
 
     def estimate(self, state: ScaffoldState) -> Array:
         """Return x."""
         return state.x
+
+    def clock(self, state: ScaffoldState) -> int:
+        """Return the steps so far."""
+        return state.clock
+
+    def remedy(self) -> str:
+        """Advise a smaller step."""
+        return smaller_step(self.step_size, self.default_step)

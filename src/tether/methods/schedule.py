@@ -1,4 +1,8 @@
-"""Projection times: every E steps, or any increasing set, the end of a stage always included."""
+"""Projection times: every E steps, or any increasing set.
+
+Within a stage the set begins anew with the stage, whose end is always a projection time. Where there are no
+such ends the set runs on, and repeats after its last time: (3, 5, 20) is 3, 5, 20, 23, 25, 40, ...
+"""
 
 from bisect import bisect_right
 from collections.abc import Sequence
@@ -6,10 +10,11 @@ from itertools import pairwise
 from numbers import Integral
 from typing import Any
 
-Interval = int | Sequence[int]
+Interval = int | Sequence[int]  # as users write it
+Times = int | tuple[int, ...]
 
 
-def as_interval(interval: Any) -> int | tuple[int, ...]:
+def as_interval(interval: Any) -> Times:
     """Return a number of steps as an int and a set of projection times as a tuple; refuse all else."""
     if isinstance(interval, Integral) and not isinstance(interval, bool):
         if interval < 1:
@@ -28,17 +33,21 @@ def as_interval(interval: Any) -> int | tuple[int, ...]:
     return tuple(int(time) for time in times)
 
 
-def next_projection(interval: Interval, step: int, end: int) -> int:
-    """Return the first projection time after ``step`` in a stage of ``end`` steps."""
+def next_projection(interval: Times, step: int, end: int | None = None) -> int:
+    """Return the first projection time after ``step`` in a stage of ``end`` steps; None: without end."""
     if isinstance(interval, int):
-        return min((step // interval + 1) * interval, end)
+        time = (step // interval + 1) * interval
+        return time if end is None else min(time, end)
+    if end is None:
+        begun, within = divmod(step, interval[-1])
+        return begun * interval[-1] + interval[bisect_right(interval, within)]
     position = bisect_right(interval, step)
     return min(interval[position], end) if position < len(interval) else end
 
 
-def largest_gap(interval: Interval, end: int) -> int:
-    """Return E, the longest run of steps without a projection."""
+def largest_gap(interval: Times, end: int | None = None) -> int:
+    """Return E, the longest run of steps without a projection, in a stage of ``end`` steps or without end."""
     if isinstance(interval, int):
-        return min(interval, end)
-    times = [0, *(time for time in interval if time < end), end]
+        return interval if end is None else min(interval, end)
+    times = [0, *interval] if end is None else [0, *(time for time in interval if time < end), end]
     return max(later - earlier for earlier, later in pairwise(times))

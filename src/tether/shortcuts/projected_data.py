@@ -20,7 +20,7 @@ from scipy.linalg import qr
 
 from tether.arrays import Array
 from tether.constraints import Affine, Constraint, Range, Unconstrained
-from tether.methods.auto import SMALL
+from tether.methods.auto import FEW_SAMPLES
 from tether.objectives import GLM
 from tether.objectives.design import BLOCK, COMPILE_FROM, Design, WithOnes
 from tether.problem import Facts, Problem
@@ -104,7 +104,7 @@ def _is_suitable(objective: GLM) -> bool:
         isinstance(stored, np.ndarray)
         and not _is_mapped(stored)
         and objective.n_outputs == 1
-        and objective.n_samples >= SMALL
+        and objective.n_samples >= FEW_SAMPLES
         and stored.size >= COMPILE_FROM
         and objective.hessian() is None
     )

@@ -1,7 +1,6 @@
 """A problem to run instead of the user's, and the way back to the user's variables."""
 
 from dataclasses import dataclass
-from typing import Any
 
 from tether.arrays import Array
 from tether.methods import Method
@@ -14,7 +13,7 @@ class Way:
 
     problem: Problem  # to run
     original: Problem  # the user's
-    method: Method[Any]
+    method: Method
     tol: float  # in the user's variables
     start: Array | None = None  # where to start unless the user says it
     note: str = ""  # what was done, for the user to read
