@@ -1,12 +1,13 @@
 """Where the work is done."""
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from contextlib import AbstractContextManager, nullcontext
 from typing import Any, TypeVar
 
 from tether.arrays import Array
 from tether.engines.local_work import Memory, without_caches
+from tether.needs import Need
 from tether.problem import Facts, Problem
 from tether.requests import Reply, Request
 
@@ -24,18 +25,26 @@ class MemoryLost(WorkerError):  # noqa: N818
 class Engine(ABC):
     """Carries requests to the data and projected answers back.
 
-    An engine holds no state of a run: what workers remember goes in and comes out as memory, a `Memory` or a
-    tuple of them.
+    What a run depends on goes in and comes out: what workers remember is the memory of `exchange`. An engine
+    itself keeps connections, and otherwise only what a run can do without.
     """
 
     #: Seconds between two checkpoints of a run.
     save_every: float = 3.0
 
-    #: Whether losses are withheld, so that F is never measured.
-    blind: bool = False
+    #: What methods cannot have from these workers, with the words that go into the error.
+    lacks: Mapping[Need, str] = {}
+
+    #: Whether all data is in this process and in one piece.
+    local: bool = False
 
     #: Whether this process prints and writes files; of several that run the same conversation one does.
     leads: bool = True
+
+    @property
+    def blind(self) -> bool:
+        """Whether losses are withheld, so that F is never measured."""
+        return Need.GRADIENTS in self.lacks
 
     def prepare(self, problem: Problem) -> Problem:
         """Return the problem as this engine's workers see it."""
