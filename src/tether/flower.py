@@ -15,7 +15,7 @@ from flwr.serverapp import Grid, ServerApp
 from tether.constraints import Constraint
 from tether.engines.flower.client import client_app
 from tether.engines.flower.engine import Flower
-from tether.engines.flower.orders import Privacy
+from tether.engines.flower.messages import Privacy
 from tether.engines.flower.privacy import Releases
 from tether.methods import Method
 from tether.run.solution import Solution
@@ -30,7 +30,8 @@ def server_app(method: str | Method[Any] | None = None, constraint: Constraint |
     """Return the app of the server.
 
     Settings are read from the run configuration (``[tool.flwr.app.config]``, ``flwr run --run-config``):
-    workers, quorum, timeout, method, tol, seed, max-rounds, checkpoint, output, clip, noise, delta, float32.
+    workers, quorum, timeout, method, tol, seed, max-rounds, checkpoint, output,
+    max-change, clip, noise, delta, float32.
 
     Parameters
     ----------
@@ -59,6 +60,7 @@ def server_app(method: str | Method[Any] | None = None, constraint: Constraint |
             float(config.get("timeout", 120.0)),
             privacy,
             releases,
+            max_change=float(config.get("max-change", 0.0)),
         )
         solution = solve(
             engine.introduce(),
