@@ -1,6 +1,8 @@
 """Private memory of Flower nodes: kept, lost, damaged, never sent."""
 
+import os
 import re
+import time
 
 import numpy as np
 import pytest
@@ -153,6 +155,54 @@ def test_a_run_does_not_take_another_runs_memory(nodes, tmp_path, caplog):
     first = wire.solve("skip", tol=0, max_rounds=6)
     again = wire.solve("skip", tol=0, max_rounds=6)
     np.testing.assert_array_equal(first.x, again.x)
+
+
+def test_a_second_run_leaves_the_memory_of_the_first_alone(nodes, tmp_path, caplog):
+    wire, path = nodes(**{"memory-dir": str(tmp_path / "node")}), tmp_path / "run.npz"
+    whole = nodes().solve("skip", tol=0, max_rounds=12)
+    wire.solve("skip", tol=0, max_rounds=6, checkpoint=path)
+    wire.solve("skip", tol=0, max_rounds=4)  # another one in the same folder
+    for k in range(wire.n):
+        wire.forget(k)
+    resumed = wire.solve("skip", tol=0, max_rounds=12, checkpoint=path)
+    np.testing.assert_array_equal(resumed.x, whole.x)
+    assert "memory" not in caplog.text
+
+
+def test_memory_files_are_for_their_owner_from_the_first_byte(nodes, tmp_path, monkeypatch):
+    modes = []
+
+    def spy(file, **arrays):
+        modes.append(os.fstat(file.fileno()).st_mode & 0o777)
+        savez(file, **arrays)
+
+    savez = np.savez
+    monkeypatch.setattr(node_memory.np, "savez", spy)
+    nodes(**{"memory-dir": str(tmp_path / "node")}).solve("skip", tol=0, max_rounds=4)
+    files = list((tmp_path / "node").iterdir())
+    assert len(files) == 3 and {path.stat().st_mode & 0o777 for path in files} == {0o600}
+    assert set(modes) == {0o600} and (tmp_path / "node").stat().st_mode & 0o777 == 0o700
+
+
+def test_memory_that_was_not_touched_for_a_month_is_removed_by_the_next_run(nodes, tmp_path):
+    wire = nodes(**{"memory-dir": str(tmp_path)})
+    wire.solve("skip", tol=0, max_rounds=4)
+    old, recent, other = sorted(tmp_path.iterdir())  # of workers 0, 1, 2
+    stranger = tmp_path / "tether-memory-0-of-mine"
+    month = time.time() - node_memory.KEPT_SECONDS - 60
+    stranger.write_text("")
+    for path in (old, stranger):
+        os.utime(path, (month, month))
+    wire.solve("skip", tol=0, max_rounds=4)
+    assert not old.exists() and recent.exists() and other.exists()
+    assert stranger.exists()
+    assert len(list(tmp_path.iterdir())) == 6
+
+
+def test_a_server_cannot_choose_where_a_node_writes(nodes, tmp_path):
+    context = nodes(**{"memory-dir": str(tmp_path)}).contexts[100]
+    with pytest.raises(ValueError, match="32 hex digits"):
+        node_memory.read(context, 0, "../../etc/passwd")
 
 
 def test_the_last_measurement_does_without_a_lost_memory(nodes, federation):

@@ -24,6 +24,7 @@ from tether.packing import flatten, restore
 
 log = logging.getLogger("tether")
 KEPT_SECONDS = 30 * 24 * 3600.0
+RUN = "[0-9a-f]{32}"  # what names of runs look like
 
 
 def read(context: Context, worker: int, run: str) -> NodeMemory | None:
@@ -57,7 +58,7 @@ def _file(context: Context, worker: int, run: str) -> Path | None:
     folder = context.node_config.get("memory-dir") or context.run_config.get("memory-dir")
     if not folder:
         return None
-    if not re.fullmatch("[0-9a-f]{32}", run):
+    if not re.fullmatch(RUN, run):
         raise ValueError(f"a run is named by 32 hex digits, the server sent {run[:40]!r}; update it.")
     return Path(str(folder), f"tether-memory-{worker}-{run}.npz")
 
@@ -85,6 +86,7 @@ def _save(path: Path, kept: NodeMemory) -> None:
 
 def _remove_old(folder: Path, worker: int) -> None:
     """Remove what runs that were given up have left, and parts that a dying node did not finish."""
-    for path in folder.glob(f"tether-memory-{worker}-*"):
-        if time.time() - path.stat().st_mtime > KEPT_SECONDS:
+    for path in folder.iterdir():
+        ours = re.fullmatch(rf"tether-memory-{worker}-{RUN}\.(npz|.+\.part)", path.name)
+        if ours and time.time() - path.stat().st_mtime > KEPT_SECONDS:
             path.unlink(missing_ok=True)
