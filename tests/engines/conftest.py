@@ -191,7 +191,7 @@ class Nodes:
             try:
                 answer = self.app(message, self.contexts[node])
             except Exception as error:
-                answer = Message(Error(code=1, reason=str(error)), reply_to=message)
+                answer = Message(Error(code=2, reason=str(error)), reply_to=message)
             self.seen.append((node - 100, message, answer))
             self.waiting[name] = answer
         return names

@@ -7,7 +7,8 @@ import pytest
 
 pytest.importorskip("flwr")
 
-from flwr.app import Array, ConfigRecord
+from flwr.app import Array, ConfigRecord, Error, Message
+from flwr.common.constant import ErrorCode
 
 import tether
 from tether.engines.base import WorkerError
@@ -280,6 +281,25 @@ def test_a_node_that_cannot_load_its_data_is_not_waited_for_and_says_why(nodes):
     cause = "worker 1 is not ready: FileNotFoundError: no file of measurements here"
     with pytest.raises(WorkerError, match=f"missing: 1 .*{cause}"):
         Flower(nodes(load=load), 3, timeout=3600.0).introduce()
+
+
+def test_the_place_of_a_dead_node_that_is_still_listed_is_waited_for(nodes):
+    class Listed(nodes):
+        """Node 101 is dead; its successor comes when the link has said so."""
+
+        def push_messages(self, messages):
+            names = super().push_messages(messages)
+            for name, message in zip(names, messages, strict=True):
+                if message.metadata.dst_node_id == 101:
+                    error = Error(code=ErrorCode.NODE_UNAVAILABLE, reason="node unavailable")
+                    self.waiting[name] = Message(error, reply_to=message)
+                    self.contexts[201] = self.contexts[101]
+            return names
+
+    wire = Listed()
+    engine = Flower(wire, 3, timeout=30.0)
+    engine.introduce()
+    assert engine._roster.nodes == {0: 100, 1: 201, 2: 102}
 
 
 def test_a_spare_node_that_is_broken_does_not_hinder(nodes):

@@ -14,6 +14,7 @@ from tether.engines.flower.messages import Privacy, Task
 from tether.engines.flower.privacy import Releases, epsilon
 from tether.engines.flower.records import unpack
 from tether.methods import DelayedSGD, ProxSkip
+from tether.needs import Need, check_needs
 from tether.requests import Gradient
 
 NOISY = Privacy(clip=1.0, noise=2.0)
@@ -48,6 +49,15 @@ def test_private_runs_refuse_methods_that_need_gradients(nodes):
     for method in ("dp-svrg", DelayedSGD()):
         with pytest.raises((ValueError, WorkerError), match="covers walks only"):
             nodes().solve(method, privacy=Privacy(clip=1.0), max_rounds=200)
+
+
+def test_what_privacy_withholds_is_declared(nodes):
+    engine = Flower(nodes(), 3, privacy=Privacy(clip=1.0))
+    assert set(engine.lacks) == {Need.GRADIENTS, Need.AVERAGES} and engine.blind
+    for need in engine.lacks:
+        with pytest.raises(ValueError, match=r'DelayedSVRG needs .*covers walks only; choose "proxskip"'):
+            check_needs("DelayedSVRG", {need}, engine.lacks)
+    assert not Flower(nodes(), 3, privacy=Privacy(single=True)).lacks
 
 
 def test_a_private_solution_says_that_nothing_was_measured(nodes):

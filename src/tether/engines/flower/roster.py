@@ -4,6 +4,7 @@ import logging
 import time
 from collections.abc import Collection, Iterable
 
+from flwr.common.constant import ErrorCode
 from flwr.serverapp import Grid
 
 from tether.engines.base import WorkerError
@@ -15,6 +16,11 @@ from tether.engines.flower.records import pack
 from tether.engines.flower.remote import RemoteObjective
 
 log = logging.getLogger("tether")
+GONE = (  # what the link says for a node that it still lists and that no longer answers
+    ErrorCode.MESSAGE_UNAVAILABLE,
+    ErrorCode.REPLY_MESSAGE_UNAVAILABLE,
+    ErrorCode.NODE_UNAVAILABLE,
+)
 
 
 class Roster:
@@ -24,7 +30,7 @@ class Roster:
         self.grid, self.workers, self.patience = grid, workers, TRIES * timeout
         self.nodes: dict[int, int] = {}  # worker -> node
         self._hellos: dict[int, Hello] = {}
-        self._refused: dict[int, str] = {}  # nodes that cannot take part, and why
+        self._refused: dict[int, str] = {}  # nodes that cannot take part, and what they said, if anything
         self._present: set[int] = set()
         self._mailbox = Mailbox(grid, "query.hello", timeout)
 
@@ -68,18 +74,19 @@ class Roster:
                 self._welcome(node, read_tuple(answer.content, "hello", Hello))
             except BadAnswer as error:
                 log.warning("node %s cannot take part: %s", node, error)
-                self._refused[node] = str(error).rstrip(".")
+                gone = answer.has_error() and answer.error.code in GONE
+                self._refused[node] = "" if gone else str(error).rstrip(".")
 
     @property
     def causes(self) -> str:
         """Why nodes that are there cannot take part, to be put into an error."""
-        causes = "; ".join(f"node {node}: {why}" for node, why in sorted(self._refused.items()))
+        causes = "; ".join(f"node {node}: {why}" for node, why in sorted(self._refused.items()) if why)
         return f" ({causes})" if causes else ""
 
     def _is_hopeless(self) -> bool:
         """Say whether as many nodes as are needed have answered, and some of them cannot take part."""
-        heard = len(self.nodes) + len(self._refused)
-        return bool(self._refused) and heard >= max(self.workers, len(self._present))
+        heard = len(self.nodes) + sum(bool(why) for why in self._refused.values())
+        return heard > len(self.nodes) and heard >= max(self.workers, len(self._present))
 
     def _welcome(self, node: int, hello: Hello) -> None:
         """Give a node its place, unless it is another's or the node changed its data."""
