@@ -4,9 +4,8 @@ import numpy as np
 import pytest
 
 import tether
-from tether.engines.averaging import combine, form_reply
-from tether.engines.local_work import Upload
-from tether.engines.uploads import BadUpload, check_cost, check_form, limited, overflow, scaled
+from tether.engines.averaging import form_reply
+from tether.engines.uploads import BadUpload, Upload, check_cost, check_form, limited, overflow, scaled
 from tether.methods import DelayedSGD
 from tether.objectives.base import Evaluation, Objective, Smoothness
 from tether.requests import Average, Descend, Gradient
@@ -61,8 +60,6 @@ def test_a_malformed_upload_is_refused_and_names_the_worker(name):
     request, upload = GOOD[kind]
     with pytest.raises(BadUpload, match=f"worker 7 .*{words}"):
         check_form(7, request, upload._replace(**changes))
-    with pytest.raises(BadUpload, match="worker 7"):
-        combine(tether.Unconstrained(DIM), request, [upload, upload._replace(**changes)], [0, 7], 8)
 
 
 @pytest.mark.parametrize("kind", GOOD)

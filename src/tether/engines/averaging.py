@@ -11,8 +11,7 @@ import numpy as np
 
 from tether.arrays import Array
 from tether.constraints.base import Constraint
-from tether.engines.local_work import Upload
-from tether.engines.uploads import check_form, check_losses
+from tether.engines.uploads import Upload, check_losses
 from tether.requests import Arrived, Gradient, Measured, Reply, Request, Work
 
 SMALL_SHARE = 1e-5  # of a direction: if less than this is left, its projection has lost too many digits
@@ -25,8 +24,6 @@ def combine(
 
     ``names`` are the numbers of the workers that the uploads came from.
     """
-    for name, upload in zip(names, uploads, strict=True):
-        check_form(name, request, upload)
     check_losses(request, uploads, names)
     reply, projected = form_reply(constraint, request, uploads)
     report = np.full((n_workers, 4), np.nan)

@@ -4,7 +4,6 @@ A worker does the work (`work`), hands over the vectors that have to be projecte
 hears the result settles its private memory (`settle`). The functions are pure: memory goes in and comes out.
 """
 
-import math
 import time
 from collections.abc import Callable
 from contextlib import nullcontext
@@ -14,6 +13,7 @@ import numpy as np
 
 from tether.arrays import Array, Indices
 from tether.engines.sampling import Pass, Stream, batches
+from tether.engines.uploads import Upload, check_form
 from tether.objectives.base import Evaluation, Objective
 from tether.objectives.walk import Averaging, Walk
 from tether.requests import Descend, Dual, Gradient, Request
@@ -43,29 +43,6 @@ class Local(NamedTuple):
     gradients: int = 0
 
 
-class Upload(NamedTuple):
-    """What leaves a worker: the vectors that have to be averaged and a few numbers, never data."""
-
-    points: tuple[Array, ...]  # ends of a walk
-    direction: Array | None  # a gradient that is to be projected
-    value: float = math.nan  # f_k
-    misfit: float = math.nan  # ||grad f_k - h_k||^2
-    scale: float = math.nan  # ||grad f_k||
-    steps: int = 0
-    gradients: int = 0
-    seconds: float = 0.0
-
-    @property
-    def vectors(self) -> tuple[Array, ...]:
-        """The vectors that have to be averaged."""
-        return self.points if self.direction is None else (self.direction,)
-
-    @property
-    def size(self) -> int:
-        """Bytes of the vectors and numbers."""
-        return sum(vector.nbytes for vector in self.vectors) + 8 * 6
-
-
 class Done(NamedTuple):
     """What a worker has after its part of a request."""
 
@@ -87,13 +64,16 @@ def carry_out(
 ) -> Done:
     """Do the local part of a request against the clock, and get the upload ready.
 
-    ``protect`` changes what the others may see; numbers that overflow are for the loop to judge.
+    ``protect`` changes what the others may see. Vectors that do not fit the request are refused, numbers that
+    overflow are for the loop to judge.
     """
     began = time.perf_counter()
     with np.errstate(over="ignore", invalid="ignore"):
         local, memory = work(worker, request, memory)
         local = protect(local)
-    return Done(local, memory, report(local, time.perf_counter() - began))
+    upload = report(local, time.perf_counter() - began)
+    check_form(worker.number, request, upload)
+    return Done(local, memory, upload)
 
 
 def work(worker: Worker, request: Request, memory: Memory) -> tuple[Local, Memory]:

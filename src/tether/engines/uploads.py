@@ -1,19 +1,42 @@
-"""What workers send is checked before it is used, in one place for all engines that hear from several.
+"""What leaves a worker, and the checks it passes: one place for all engines that have several workers.
 
 A walk sends the points it reached, a gradient its direction, both with a few numbers. Anything else is a
-`BadUpload`, which names the worker. Numbers of the right form that are not finite are a case of their own
-(`overflow`): of workers in this process they show that the run diverges, of machines elsewhere perhaps only
-that one of them is broken.
+`BadUpload`, which names the worker: at its source, and where it arrives from another machine. Numbers of the
+right form that are not finite are a case of their own (`overflow`): of workers in this process they show that
+the run diverges, of machines elsewhere perhaps only that one of them is broken.
 """
 
 import math
 from collections.abc import Sequence
+from typing import NamedTuple
 
 import numpy as np
 
 from tether.arrays import Array
-from tether.engines.local_work import Upload
 from tether.requests import Descend, Gradient, Request
+
+
+class Upload(NamedTuple):
+    """What leaves a worker: the vectors that have to be averaged and a few numbers, never data."""
+
+    points: tuple[Array, ...]  # ends of a walk
+    direction: Array | None  # a gradient that is to be projected
+    value: float = math.nan  # f_k
+    misfit: float = math.nan  # ||grad f_k - h_k||^2
+    scale: float = math.nan  # ||grad f_k||
+    steps: int = 0
+    gradients: int = 0
+    seconds: float = 0.0
+
+    @property
+    def vectors(self) -> tuple[Array, ...]:
+        """The vectors that have to be averaged."""
+        return self.points if self.direction is None else (self.direction,)
+
+    @property
+    def size(self) -> int:
+        """Bytes of the vectors and numbers."""
+        return sum(vector.nbytes for vector in self.vectors) + 8 * 6
 
 
 class BadUpload(ValueError):  # noqa: N818

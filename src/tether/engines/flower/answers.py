@@ -16,8 +16,7 @@ from tether.engines.flower.messages import Answer
 from tether.engines.flower.reading import BadAnswer, read_tuple, read_upload, reason
 from tether.engines.flower.records import size
 from tether.engines.flower.worker_table import WorkerTable
-from tether.engines.local_work import Upload
-from tether.engines.uploads import BadUpload, check_cost, check_form, overflow
+from tether.engines.uploads import BadUpload, Upload, check_cost, check_form, overflow
 from tether.objectives.pool import Card
 from tether.requests import Request
 

@@ -25,8 +25,7 @@ from tether.engines.flower.remote import RemoteObjective
 from tether.engines.flower.roster import Roster, listed
 from tether.engines.flower.worker_table import WorkerTable
 from tether.engines.in_process import participants
-from tether.engines.local_work import Upload
-from tether.engines.uploads import limited
+from tether.engines.uploads import Upload, limited
 from tether.needs import Need
 from tether.problem import Facts, Problem
 from tether.requests import Descend, Gradient, Measured, Reply, Request

@@ -19,7 +19,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from tether.arrays import Array
-from tether.engines.local_work import Upload
+from tether.engines.uploads import Upload
 from tether.requests import Measured
 
 RELATIVE_ERROR = 2.0**-24

@@ -11,7 +11,7 @@ import numpy as np
 from flwr.app import Array, ArrayRecord, ConfigRecord, Message, RecordDict
 
 from tether import arrays
-from tether.engines.local_work import Upload
+from tether.engines.uploads import Upload
 
 T = TypeVar("T")
 VECTORS = ("point0", "point1", "direction")  # names under which an upload's vectors travel

@@ -8,7 +8,7 @@ from uuid import uuid4
 import numpy as np
 
 from tether.arrays import Array
-from tether.engines.local_work import Upload
+from tether.engines.uploads import Upload
 from tether.requests import Dual, Gradient, Request
 
 
