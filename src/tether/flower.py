@@ -5,6 +5,7 @@ server_app(...)      an ordinary run of `tether.solve` whose workers are the nod
 """
 
 import logging
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +16,7 @@ from flwr.serverapp import Grid, ServerApp
 from tether.constraints import Constraint
 from tether.engines.flower.client import client_app
 from tether.engines.flower.engine import Flower
-from tether.engines.flower.orders import Privacy
+from tether.engines.flower.messages import Privacy
 from tether.engines.flower.privacy import Releases
 from tether.methods import Method
 from tether.run.solution import Solution
@@ -30,7 +31,8 @@ def server_app(method: str | Method | None = None, constraint: Constraint | None
     """Return the app of the server.
 
     Settings are read from the run configuration (``[tool.flwr.app.config]``, ``flwr run --run-config``):
-    workers, quorum, timeout, method, tol, seed, max-rounds, checkpoint, output, clip, noise, delta, float32.
+    workers, quorum, timeout, method, tol, seed, max-rounds, checkpoint, output,
+    max-change, clip, noise, delta, float32.
 
     Parameters
     ----------
@@ -44,22 +46,9 @@ def server_app(method: str | Method | None = None, constraint: Constraint | None
     @app.main()
     def main(grid: Grid, context: Context) -> None:
         _listen()
-        config, workers = context.run_config, int(context.run_config["workers"])
+        config = context.run_config
         checkpoint = str(config["checkpoint"]) if config.get("checkpoint") else None
-        privacy = Privacy(
-            float(config.get("clip", 0.0)),
-            float(config.get("noise", 0.0)),
-            bool(config.get("float32", False)),
-        )
-        releases = Releases(workers, privacy.noise, checkpoint) if privacy.noise else None
-        engine = Flower(
-            grid,
-            workers,
-            int(config.get("quorum", 0)) or None,
-            float(config.get("timeout", 120.0)),
-            privacy,
-            releases,
-        )
+        engine = _engine(grid, config, checkpoint)
         solution = solve(
             engine.introduce(),
             constraint,
@@ -72,12 +61,27 @@ def server_app(method: str | Method | None = None, constraint: Constraint | None
             callback=_say,
         )
         log.info("%s", solution)
-        if releases is not None:
-            _say_epsilon(releases, float(config.get("delta", 1e-5)))
+        if engine.releases is not None:
+            _say_epsilon(engine.releases, float(config.get("delta", 1e-5)))
         if config.get("output"):
             _write(Path(str(config["output"])), solution)
 
     return app
+
+
+def _engine(grid: Grid, config: Mapping[str, Any], checkpoint: str | None) -> Flower:
+    """Return the engine that the run configuration describes."""
+    clip, noise = float(config.get("clip", 0.0)), float(config.get("noise", 0.0))
+    workers = int(config["workers"])
+    return Flower(
+        grid,
+        workers,
+        int(config.get("quorum", 0)) or None,
+        float(config.get("timeout", 120.0)),
+        Privacy(clip, noise, bool(config.get("float32", False))),
+        Releases(workers, noise, checkpoint) if noise else None,
+        max_change=float(config.get("max-change", 0.0)),
+    )
 
 
 def _listen() -> None:

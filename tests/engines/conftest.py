@@ -191,7 +191,7 @@ class Nodes:
             try:
                 answer = self.app(message, self.contexts[node])
             except Exception as error:
-                answer = Message(Error(code=1, reason=str(error)), reply_to=message)
+                answer = Message(Error(code=2, reason=str(error)), reply_to=message)
             self.seen.append((node - 100, message, answer))
             self.waiting[name] = answer
         return names
@@ -202,10 +202,19 @@ class Nodes:
     def forget(self, k):
         self.contexts[100 + k].state.clear()
 
-    def solve(self, method, timeout=1.0, quorum=None, privacy=None, releases=None, **settings):
+    def kept(self, k):
+        """Return what a node remembers."""
+        from tether.engines.flower.messages import NodeMemory
+        from tether.engines.flower.records import unpack
+
+        return unpack(self.contexts[100 + k].state, "kept", NodeMemory)
+
+    def solve(
+        self, method, timeout=1.0, quorum=None, privacy=None, releases=None, max_change=0.0, **settings
+    ):
         from tether.engines.flower import Flower
 
-        engine = Flower(self, self.n, quorum, timeout, privacy, releases)
+        engine = Flower(self, self.n, quorum, timeout, privacy, releases, max_change=max_change)
         return tether.solve(engine.introduce(), None, method, engine=engine, **settings)
 
 

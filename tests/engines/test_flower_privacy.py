@@ -10,10 +10,11 @@ pytest.importorskip("flwr")
 import tether
 from tether.engines.base import WorkerError
 from tether.engines.flower import Flower
-from tether.engines.flower.messages import unpack
-from tether.engines.flower.orders import Order, Privacy
+from tether.engines.flower.messages import Privacy, Task
 from tether.engines.flower.privacy import Releases, epsilon
+from tether.engines.flower.records import unpack
 from tether.methods import DelayedSGD, ProxSkip
+from tether.needs import Need, check_needs
 from tether.requests import Gradient
 
 NOISY = Privacy(clip=1.0, noise=2.0)
@@ -31,7 +32,7 @@ def test_clipping_bounds_what_a_walk_reveals(nodes):
     for _, message, answer in wire.seen:
         if "point0" not in answer.content.get("vectors", {}):
             continue
-        start = unpack(message.content, "order", Order).descend.start
+        start = unpack(message.content, "task", Task).descend.start
         change = answer.content["vectors"]["point0"].numpy() - start
         assert np.linalg.norm(change) <= clip * (1 + 1e-9)
         assert np.isnan(answer.content["numbers"]["upload.value"])  # losses stay at home
@@ -46,8 +47,17 @@ def test_noise_has_the_given_size_and_two_runs_differ(nodes):
 
 def test_private_runs_refuse_methods_that_need_gradients(nodes):
     for method in ("dp-svrg", DelayedSGD()):
-        with pytest.raises(ValueError, match="covers walks only"):
+        with pytest.raises((ValueError, WorkerError), match="covers walks only"):
             nodes().solve(method, privacy=Privacy(clip=1.0), max_rounds=200)
+
+
+def test_what_privacy_withholds_is_declared(nodes):
+    engine = Flower(nodes(), 3, privacy=Privacy(clip=1.0))
+    assert set(engine.lacks) == {Need.GRADIENTS, Need.AVERAGES} and engine.blind
+    for need in engine.lacks:
+        with pytest.raises(ValueError, match=r'DelayedSVRG needs .*covers walks only; choose "proxskip"'):
+            check_needs("DelayedSVRG", {need}, engine.lacks)
+    assert not Flower(nodes(), 3, privacy=Privacy(single=True)).lacks
 
 
 def test_a_private_solution_says_that_nothing_was_measured(nodes):

@@ -12,7 +12,7 @@ N, P = 12, 4
 RNG = np.random.default_rng(0)
 X, Y = RNG.standard_normal((N, P)), RNG.standard_normal(N)
 OBJECTIVE = tether.GLM(X, Y, loss="squared", l2=0.1)
-DESK = Worker(OBJECTIVE, seed=5, number=2)
+WORKER = Worker(OBJECTIVE, seed=5, number=2)
 START, ANCHOR, CENTER = RNG.standard_normal((3, P))
 
 
@@ -26,7 +26,7 @@ def samples(clock, steps, batch_size, replacement=False):
 
 
 def walk(request, memory=None):
-    local, memory = work(DESK, request, Memory() if memory is None else memory)
+    local, memory = work(WORKER, request, Memory() if memory is None else memory)
     return local.points, local, memory
 
 
@@ -157,7 +157,7 @@ def test_a_worker_that_was_away_when_a_sum_began_starts_its_own():
 
 
 def test_a_measured_anchor_is_paid_for_once():
-    local, memory = work(DESK, Gradient(ANCHOR), Memory())
+    local, memory = work(WORKER, Gradient(ANCHOR), Memory())
     assert local.gradients == N
     close(local.direction, gradient(ANCHOR))
     _, local, memory = walk(Descend(START, 3, 0.1, 2, anchor=ANCHOR), memory)
@@ -167,7 +167,7 @@ def test_a_measured_anchor_is_paid_for_once():
 
 
 def test_a_cache_lost_in_a_checkpoint_is_rebuilt_free_of_charge():
-    _, memory = work(DESK, Gradient(ANCHOR), Memory())
+    _, memory = work(WORKER, Gradient(ANCHOR), Memory())
     request = Descend(START, 3, 0.1, 2, anchor=ANCHOR)
     (kept,), paid, _ = walk(request, memory)
     (rebuilt,), free, _ = walk(request, memory._replace(evaluation=None))
@@ -220,7 +220,7 @@ def test_requests_without_a_dual_teach_nothing():
 
 
 def test_a_worker_reports_what_it_did_and_how_long_it_took():
-    done = carry_out(DESK, Gradient(START), Memory())
+    done = carry_out(WORKER, Gradient(START), Memory())
     close(done.upload.direction, gradient(START))
     close(done.upload.scale, np.linalg.norm(gradient(START)))
     assert done.upload.value == pytest.approx(OBJECTIVE.value(START)) and done.upload.gradients == N
@@ -228,23 +228,23 @@ def test_a_worker_reports_what_it_did_and_how_long_it_took():
     assert done.memory.anchor is START
 
 
-def test_what_is_disguised_is_what_leaves():
+def test_what_is_protected_is_what_leaves():
     def hide(local):
         return local._replace(points=(np.zeros(P),))
 
     request = Descend(START, 3, 0.1, 2)
-    done = carry_out(DESK, request, Memory(), hide)
+    done = carry_out(WORKER, request, Memory(), hide)
     np.testing.assert_array_equal(done.upload.vectors, [np.zeros(P)])
     assert done.local.points is done.upload.points
-    assert carry_out(DESK, request, Memory()).upload.points[0].any()
+    assert carry_out(WORKER, request, Memory()).upload.points[0].any()
 
 
 def test_steps_that_overflow_raise_no_warning():
-    done = carry_out(DESK, Descend(START, 50, 1e300, 2), Memory())
+    done = carry_out(WORKER, Descend(START, 50, 1e300, 2), Memory())
     assert not np.isfinite(done.upload.points[0]).all()
 
 
-def test_a_light_memory_walks_the_same_way():
+def test_a_memory_without_caches_walks_the_same_way():
     request = Descend(START, 3, 0.1, 2, clock=1, anchor=ANCHOR)
     _, _, memory = walk(request._replace(clock=0, steps=1))
     assert memory.samples is not None and without_caches(memory).samples is None

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import tether
-from tether.engines import Problem, Serial
+from tether.engines import Problem, Serial, Workers
 from tether.engines.local_work import Memory
 from tether.requests import Arrived, Average, Descend, Dual, Gradient, Measured, Work
 
@@ -33,6 +33,11 @@ def test_facts_are_the_objectives_own_constants(problem):
     facts = Serial().facts(problem)
     assert (facts.n_samples, facts.dim, facts.seed) == (N, P, 4)
     assert facts.smoothness == problem.objective.smoothness
+
+
+def test_only_one_machine_has_all_data_in_one_piece():
+    assert Serial().local and not Workers().local
+    assert not Serial().lacks and not Serial().blind
 
 
 def test_projecting_goes_to_the_nearest_feasible_point(problem):

@@ -18,7 +18,7 @@ from tether.methods import (
     Regularised,
     Scaffold,
     as_method,
-    check_method,
+    as_method,
 )
 from tether.methods.schedule import largest_gap, next_projection
 
@@ -126,7 +126,7 @@ def test_the_gap_is_the_longest_run_without_a_projection(interval, end, gap):
 
 def test_names_stand_for_methods():
     for name, make in NAMES.items():
-        check_method(name)
+        as_method(name)
         assert make() == make()
     assert isinstance(NAMES["skip"](), Anderson) and isinstance(NAMES["skip"]().method, ProxSkipSVRG)
     assert NAMES["p-svrg"]() == DelayedSVRG(interval=1)

@@ -25,8 +25,8 @@ class MemoryLost(WorkerError):  # noqa: N818
 class Engine(ABC):
     """Carries requests to the data and projected answers back.
 
-    An engine holds no state of a run: what workers remember goes in and comes out as memory, a `Memory` or a
-    tuple of them.
+    What a run depends on goes in and comes out: what workers remember is the memory of `exchange`. An engine
+    itself keeps connections, and otherwise only what a run can do without.
     """
 
     #: Seconds between two checkpoints of a run.

@@ -49,17 +49,17 @@ class Workers(Engine):
     def exchange(self, problem: Problem, request: Request, memory: Memories) -> tuple[Reply, Memories]:
         """Work everywhere, average, settle everywhere."""
         assert isinstance(problem.objective, Federation)
-        desks = [Worker(local, problem.seed, k) for k, local in enumerate(problem.objective.workers)]
-        names = participants(request, len(desks), problem.seed)
+        workers = [Worker(local, problem.seed, k) for k, local in enumerate(problem.objective.workers)]
+        names = participants(request, len(workers), problem.seed)
         done: dict[int, Done] = {}
 
         def work(part: int, begin: int, end: int) -> None:
             for k in names[begin:end]:
-                done[k] = local_work.carry_out(desks[k], request, memory[k])
+                done[k] = local_work.carry_out(workers[k], request, memory[k])
 
         threads.share(work, len(names))
         uploads = [done[k].upload for k in names]
-        reply, projected = combine(problem.constraint, request, uploads, names, len(desks))
+        reply, projected = combine(problem.constraint, request, uploads, names, len(workers))
         memories = list(memory)
         for k in names:
             memories[k] = local_work.settle(request, done[k].local, projected, done[k].memory)

@@ -1,10 +1,9 @@
 """What happens beside the data: the local half of every request.
 
-A worker does the work (`work`), hands over the vectors that have to be projected, and once it hears the
-result settles its private memory (`settle`). The functions are pure: memory goes in, memory comes out.
+A worker does the work (`work`), hands over the vectors that have to be projected (`report`), and once it
+hears the result settles its private memory (`settle`). The functions are pure: memory goes in and comes out.
 """
 
-import math
 import time
 from collections.abc import Callable
 from contextlib import nullcontext
@@ -14,6 +13,7 @@ import numpy as np
 
 from tether.arrays import Array, Indices
 from tether.engines.sampling import Pass, Stream, batches
+from tether.engines.uploads import Upload, check_form
 from tether.objectives.base import Evaluation, Objective
 from tether.objectives.walk import Averaging, Walk
 from tether.requests import Descend, Dual, Gradient, Request
@@ -43,29 +43,6 @@ class Local(NamedTuple):
     gradients: int = 0
 
 
-class Upload(NamedTuple):
-    """What leaves a worker: the vectors that have to be averaged and a few numbers, never data."""
-
-    points: tuple[Array, ...]  # ends of a walk
-    direction: Array | None  # a gradient that is to be projected
-    value: float = math.nan  # f_k
-    misfit: float = math.nan  # ||grad f_k - h_k||^2
-    scale: float = math.nan  # ||grad f_k||
-    steps: int = 0
-    gradients: int = 0
-    seconds: float = 0.0
-
-    @property
-    def vectors(self) -> tuple[Array, ...]:
-        """The vectors that have to be averaged."""
-        return self.points if self.direction is None else (self.direction,)
-
-    @property
-    def size(self) -> int:
-        """Bytes of the vectors and numbers."""
-        return sum(vector.nbytes for vector in self.vectors) + 8 * 6
-
-
 class Done(NamedTuple):
     """What a worker has after its part of a request."""
 
@@ -83,26 +60,29 @@ class Worker(NamedTuple):
 
 
 def carry_out(
-    desk: Worker, request: Request, memory: Memory, protect: Callable[[Local], Local] = lambda local: local
+    worker: Worker, request: Request, memory: Memory, protect: Callable[[Local], Local] = lambda local: local
 ) -> Done:
     """Do the local part of a request against the clock, and get the upload ready.
 
-    ``protect`` changes what the others may see; numbers that overflow are for the loop to judge.
+    ``protect`` changes what the others may see. Vectors that do not fit the request are refused, numbers that
+    overflow are for the loop to judge.
     """
     began = time.perf_counter()
     with np.errstate(over="ignore", invalid="ignore"):
-        local, memory = work(desk, request, memory)
+        local, memory = work(worker, request, memory)
         local = protect(local)
-    return Done(local, memory, report(request, local, time.perf_counter() - began))
+    upload = report(local, time.perf_counter() - began)
+    check_form(worker.number, request, upload)
+    return Done(local, memory, upload)
 
 
-def work(desk: Worker, request: Request, memory: Memory) -> tuple[Local, Memory]:
+def work(worker: Worker, request: Request, memory: Memory) -> tuple[Local, Memory]:
     """Do the local part of a request."""
-    alone = desk.objective.uses_blas and not all_taken()
+    alone = worker.objective.uses_blas and not all_taken()
     with all_blas_threads() if alone else nullcontext():
         if isinstance(request, Gradient):
-            return _measure(desk.objective, request, memory)
-        return _walk(desk, request, memory)
+            return _measure(worker.objective, request, memory)
+        return _walk(worker, request, memory)
 
 
 def settle(request: Request, local: Local, projected: tuple[Array, ...], memory: Memory) -> Memory:
@@ -123,7 +103,7 @@ def settle(request: Request, local: Local, projected: tuple[Array, ...], memory:
     return memory._replace(duals=np.stack([*past, h][-request.dual.keep :]))
 
 
-def report(request: Request, local: Local, seconds: float) -> Upload:
+def report(local: Local, seconds: float = 0.0) -> Upload:
     """Return what leaves the worker."""
     evaluation = local.evaluation
     if evaluation is None:
@@ -165,18 +145,18 @@ def _measure(objective: Objective, request: Gradient, memory: Memory) -> tuple[L
     return Local((), direction, evaluation, dual_of(request.dual, memory), gradients=spent), memory
 
 
-def _walk(desk: Worker, request: Descend, memory: Memory) -> tuple[Local, Memory]:
+def _walk(worker: Worker, request: Descend, memory: Memory) -> tuple[Local, Memory]:
     spent = 0
     if request.anchor is not None:
-        memory, spent = _at_anchor(desk.objective, request.anchor, memory)
+        memory, spent = _at_anchor(worker.objective, request.anchor, memory)
     h = dual_of(request.dual, memory)
     drawn = None
     if request.batch_size is not None:
-        drawn, memory = _draw(desk, request, request.batch_size, memory)
+        drawn, memory = _draw(worker, request, request.batch_size, memory)
     walk = _plan(request, memory, h, drawn)
     if request.from_anchor:
         walk = _first_step_at_anchor(walk)
-    walked = desk.objective.descend(walk)
+    walked = worker.objective.descend(walk)
     points: tuple[Array, ...] = (_without_momentum(request, walked.end),)
     if walked.averaging is not None and request.average is not None:
         total, weight = walked.averaging.total, walked.averaging.weight
@@ -195,9 +175,9 @@ def _at_anchor(objective: Objective, anchor: Array, memory: Memory) -> tuple[Mem
     return memory._replace(anchor=anchor, evaluation=objective.evaluate(anchor)), objective.n_samples
 
 
-def _draw(desk: Worker, request: Descend, batch_size: int, memory: Memory) -> tuple[Indices, Memory]:
+def _draw(worker: Worker, request: Descend, batch_size: int, memory: Memory) -> tuple[Indices, Memory]:
     """Draw the samples of a walk; the next one is likely to be in the same pass."""
-    stream = Stream(desk.seed, desk.number, desk.objective.n_samples, request.replacement)
+    stream = Stream(worker.seed, worker.number, worker.objective.n_samples, request.replacement)
     drawn, samples = batches(
         stream, clock=request.clock, steps=request.steps, batch_size=batch_size, known=memory.samples
     )

@@ -6,7 +6,10 @@ An objective answers two questions about its data: the full pass (`evaluate`) an
 
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
+from hashlib import sha256
 from typing import Any, NamedTuple
+
+import numpy as np
 
 from tether.arrays import Array, Indices
 from tether.needs import Need
@@ -130,8 +133,17 @@ class Objective(ABC):
     def compile(self) -> None:  # noqa: B027, because most have nothing to do
         """Use compiled steps even for little data, as one of many workers does."""
 
-    def digest(self):
-        return "x"
+    def digest(self) -> str:
+        """Return a hexadecimal digest of data and settings; here, of what is seen from a fixed point."""
+        x = 0.1 * np.random.default_rng(0).standard_normal(self.dim)
+        value, gradient = self.evaluate(x)[:2]
+        seen = [value, float(np.linalg.norm(gradient)), float(gradient @ np.arange(1.0, self.dim + 1))]
+        rounded = [f"{number:.8e}" for number in seen]  # threads change the last digits of a sum
+        return sha256(repr((self.kind(), self.n_samples, self.dim, rounded)).encode()).hexdigest()
+
+    def kind(self) -> dict[str, str | float | int | bool]:
+        """Return the settings that workers must share for their sums to add up to one."""
+        return {"objective": type(self).__name__}
 
     def unpack(self, x: Array) -> Any:
         """Return x in the shape natural to the model."""

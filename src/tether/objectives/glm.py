@@ -189,6 +189,16 @@ class GLM(Objective):
         y = self.y if self.weights is None else self.y * self.weights
         return self._gram + self.l2 * np.eye(self.dim), -self.design.combine(y) / self.n_samples
 
+    def kind(self) -> dict[str, str | float | int | bool]:
+        """Return the loss with its parameter, the penalty and whether there is an intercept."""
+        return {
+            "objective": "GLM",
+            "loss": self.loss.name,
+            "parameter": self.loss.parameter,
+            "l2": self.l2,
+            "fit_intercept": self.fit_intercept,
+        }
+
     def unpack(self, x: Array) -> Coefficients:
         """Return the coefficients, (d,) or (d, K), and the intercept apart from each other."""
         shaped = self._shaped(x.copy())

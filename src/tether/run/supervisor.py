@@ -106,8 +106,9 @@ class Supervisor:
             self.verdict = self.verdict._replace(status=Status.INTERRUPTED.name)
 
     def keep(self) -> None:
-        """Write the run down at its end, whatever the end."""
-        self._write()
+        """Write the run down at its end, unless it diverged: it would only do so again."""
+        if self.verdict.status != Status.DIVERGED.name:
+            self._write()
 
     def close(self, run: Run) -> Solution:
         """Return the answer; raise it inside an error if the callback raised."""

@@ -19,11 +19,11 @@ from collections.abc import Sequence
 import numpy as np
 
 from tether.arrays import Array
-from tether.engines.local_work import Upload
+from tether.engines.uploads import Upload
 from tether.requests import Measured
 
-RELATIVE = 2.0**-24
-TINY = 2.0**-150
+RELATIVE_ERROR = 2.0**-24
+ABSOLUTE_ERROR = 2.0**-150
 
 
 def rounded(vector: Array) -> Array:
@@ -35,7 +35,7 @@ def widened(reply: Measured, uploads: Sequence[Upload]) -> Measured:
     """Return a reply whose certificate also bounds what rounding of the uploaded gradients hid."""
     if reply.gradient is None:  # no vector was sent
         return reply
-    hidden = RELATIVE * float(np.mean([upload.scale for upload in uploads]))
-    hidden += TINY * math.sqrt(len(reply.gradient))
+    hidden = RELATIVE_ERROR * float(np.mean([upload.scale for upload in uploads]))
+    hidden += ABSOLUTE_ERROR * math.sqrt(len(reply.gradient))
     slope = math.sqrt(reply.certificate) + hidden
     return reply._replace(certificate=slope * slope)

@@ -14,10 +14,13 @@ from pathlib import Path
 import numpy as np
 
 from tether.arrays import Array
-from tether.engines.flower.orders import Privacy
+from tether.engines.flower.messages import Privacy
 from tether.engines.flower.precision import rounded
 from tether.engines.local_work import Local
+from tether.needs import Need
 from tether.requests import Descend, Request
+
+WALKS_ONLY = 'privacy (clip) covers walks only; choose "proxskip", "scaffold" or DelayedSGD(output="last").'
 
 
 class Releases:
@@ -89,13 +92,15 @@ def protect(request: Request, local: Local, privacy: Privacy) -> Local:
     return local
 
 
+def what_privacy_lacks(privacy: Privacy) -> dict[Need, str]:
+    """Return what methods cannot have from nodes that keep their losses and gradients to themselves."""
+    return dict.fromkeys((Need.GRADIENTS, Need.AVERAGES), WALKS_ONLY) if privacy.clip else {}
+
+
 def check_private(request: Request) -> None:
-    """Refuse requests whose answers clipping does not cover."""
+    """Refuse, on the node, requests whose answers clipping does not cover."""
     if not isinstance(request, Descend) or request.average is not None:
-        raise ValueError(
-            "privacy (clip) covers walks only, and this method also asks for gradients or averages: "
-            'choose "proxskip", "scaffold" or DelayedSGD(output="last").'
-        )
+        raise ValueError(WALKS_ONLY)
 
 
 def _clipped(start: Array, point: Array, privacy: Privacy, rng: np.random.Generator) -> Array:

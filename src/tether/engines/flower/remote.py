@@ -1,11 +1,12 @@
 """A federation as the server sees it: sizes and constants, no data."""
 
 from collections.abc import Sequence
+from hashlib import sha256
 from typing import final
 
 from tether.arrays import Array, Indices
 from tether.engines.base import WorkerError
-from tether.engines.flower.orders import Hello
+from tether.engines.flower.messages import Hello
 from tether.objectives.base import Evaluation, Objective, Smoothness
 from tether.objectives.pool import Pool, shares_kernels
 
@@ -16,6 +17,7 @@ class RemoteObjective(Objective):
 
     def __init__(self, hellos: Sequence[Hello]) -> None:
         self.pool = Pool([hello.card for hello in hellos])
+        self._digests = [(hello.digest, hello.kind) for hello in hellos]
         self.n_samples, self.dim = self.pool.n_samples, hellos[0].card.dim
         self.weights = self.pool.weights  # n n_k / N
         self.large = shares_kernels(self.n_samples, self.dim)
@@ -33,6 +35,10 @@ class RemoteObjective(Objective):
     def natural_batch(self) -> int:
         """The largest of the workers'."""
         return self.pool.natural_batch
+
+    def digest(self) -> str:
+        """Return a digest of what the nodes said of their data and settings."""
+        return sha256(repr(self._digests).encode()).hexdigest()
 
     def evaluate(self, x: Array) -> Evaluation:
         """Refuse: the data is elsewhere."""

@@ -1,4 +1,4 @@
-"""Sending messages and waiting for answers, with a deadline."""
+"""Sending messages to nodes and waiting for their answers, with a deadline."""
 
 import time
 from collections.abc import Collection, Mapping
@@ -6,26 +6,28 @@ from collections.abc import Collection, Mapping
 from flwr.app import Message, RecordDict
 from flwr.serverapp import Grid
 
-POLL = 0.05  # seconds between two looks into the letter box
+POLL_SECONDS = 0.05  # between two looks for answers
 TRIES = 3  # timeouts for which answers are awaited that a run cannot do without
 
 
-class Post:
-    """Letters of one kind; an answer to any of them counts, however late it comes.
+class Mailbox:
+    """Messages of one kind; an answer to any of them counts, however late it comes.
 
     A node that is asked again may be about to answer the first time. That answer is as good as the second.
     """
 
     def __init__(self, grid: Grid, kind: str, timeout: float) -> None:
         self._grid, self._kind, self._timeout = grid, kind, timeout
-        self._open: dict[str, int] = {}  # letters without an answer: their nodes
+        self._open: dict[str, int] = {}  # messages without an answer: their nodes
 
-    def send(self, letters: Mapping[int, RecordDict]) -> None:
-        """Send each node its letter."""
-        if letters:
+    def send(self, contents: Mapping[int, RecordDict]) -> None:
+        """Send each node its message."""
+        if contents:
             lifetime = TRIES * self._timeout + 60.0
-            messages = [Message(text, node, self._kind, ttl=lifetime) for node, text in letters.items()]
-            names = zip(self._grid.push_messages(messages), letters, strict=True)
+            messages = [
+                Message(content, node, self._kind, ttl=lifetime) for node, content in contents.items()
+            ]
+            names = zip(self._grid.push_messages(messages), contents, strict=True)
             self._open |= {name: node for name, node in names if name is not None}  # None: it was refused
 
     def wait(self, nodes: Collection[int]) -> dict[int, Message]:
@@ -38,7 +40,7 @@ class Post:
             if time.monotonic() > deadline:
                 break
             if set(nodes) - set(answers):
-                time.sleep(POLL)
+                time.sleep(POLL_SECONDS)
         return answers
 
     def _receive(self, answer: Message, answers: dict[int, Message]) -> None:
