@@ -6,6 +6,7 @@ import os
 import signal
 import sys
 from pathlib import Path
+from typing import NamedTuple
 
 import numpy as np
 from mpi4py import MPI as mpi  # noqa: N811
@@ -13,6 +14,7 @@ from mpi4py import MPI as mpi  # noqa: N811
 import tether
 from tether.engines.mpi import MPI, shard
 from tether.methods import DelayedSVRG, Scaffold
+from tether.requests import Dual
 
 WORLD = mpi.COMM_WORLD
 RANK = WORLD.rank
@@ -31,6 +33,15 @@ def local(rank, dim=DIM):
     rng = np.random.default_rng([7, rank])
     X = rng.standard_normal((SIZES[rank], dim)) * np.linspace(1.0, 2.0, dim)
     return tether.GLM(X, X @ rng.standard_normal(dim) + rng.standard_normal(len(X)), "squared", l2=0.1)
+
+
+class Verdict(NamedTuple):
+    """Something to agree on."""
+
+    number: int
+    reason: str
+    point: np.ndarray
+    dual: Dual | None
 
 
 class Faulty(tether.Objective):
@@ -73,7 +84,7 @@ def told(action):
     """Return what each rank raised, as text."""
     try:
         action()
-    except Exception as error:
+    except (Exception, KeyboardInterrupt) as error:
         return WORLD.gather(f"{type(error).__name__}: {error}")
     return WORLD.gather("nothing")
 
@@ -119,6 +130,37 @@ def leading(folder):
     keys = "printed", "files", "calls", "rounds", "tolerant", "stopped"
     values = printed, files, len(calls), solution.counts.rounds, tolerant.counts.rounds, stopped.status.name
     return dict(zip(keys, map(WORLD.gather, values), strict=True))
+
+
+class LostError(Exception):
+    """An error that no other rank could build."""
+
+
+def deciding(folder):
+    """Have rank 0 decide this and that."""
+    engine = MPI()
+    verdict = Verdict(
+        RANK, f"of rank {RANK}", np.array([0.1, np.nan, -np.inf]) * (RANK + 1), Dual(0.1 * RANK)
+    )
+    heard = engine.agree(lambda: verdict, Verdict)
+    rounds = engine.agree(lambda: (verdict.reason, "more")[: RANK + 1], None)
+
+    def fail(error):
+        raise error
+
+    errors = {
+        "value": ValueError("no such setting"),
+        "file": FileNotFoundError(2, "No such file or directory", "run.npz"),
+        "key": KeyError("step"),
+        "own": LostError("gone"),
+        "interrupt": KeyboardInterrupt(),
+    }
+    failures = {
+        name: told(lambda e=error: engine.agree(lambda: fail(e), None)) for name, error in errors.items()
+    }
+    failures["unpackable"] = told(lambda: engine.agree(lambda: [1.0], None))
+    values = [heard.number, heard.reason, heard.point.tobytes().hex(), heard.dual.rate, list(rounds)]
+    return {"values": WORLD.gather(values), "failures": failures}
 
 
 def refusals(folder):

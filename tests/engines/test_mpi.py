@@ -1,5 +1,6 @@
 """Ranks of a real MPI job do what the workers of a Federation do, and never wait for each other in vain."""
 
+import ast
 import importlib.util
 import json
 import os
@@ -11,7 +12,16 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from tether.engines.mpi.settings import alike, difference, digest, leaves, ranks, sketch, sketch_of
+import tether
+from tether.engines.mpi.settings import (
+    VectorSummary,
+    alike,
+    difference,
+    digest,
+    parts_of,
+    ranks_in_words,
+    summary,
+)
 from tether.requests import Descend, Dual, Gradient
 
 SCRIPT = Path(__file__).with_name("mpi_ranks.py")
@@ -55,7 +65,9 @@ def folder(tmp_path_factory):
 @pytest.fixture(scope="module")
 def job(folder):
     """One job of three ranks that does nearly everything."""
-    return outcomes(folder, "agreement", "leading", "refusals", "first_half", "interrupted", "page")
+    return outcomes(
+        folder, "agreement", "leading", "deciding", "refusals", "first_half", "interrupted", "page"
+    )
 
 
 def run_python(code, **environment):
@@ -123,6 +135,51 @@ def test_rank_0_decides_when_a_run_is_over(leading):
     first, *others = leading["tolerant"]
     assert 2 < first < 100 and others == [first, first]
     assert leading["stopped"] == ["CALLBACK"] * 3
+
+
+@needs_mpi
+def test_all_ranks_return_the_bits_that_rank_0_decided(job):
+    point = np.array([0.1, np.nan, -np.inf]).tobytes().hex()
+    assert job["deciding"]["values"] == [[0, "of rank 0", point, 0.0, ["of rank 0"]]] * 3
+
+
+@needs_mpi
+@pytest.mark.parametrize(
+    ("raised", "message"),
+    [
+        ("value", "ValueError: no such setting"),
+        ("file", "FileNotFoundError: [Errno 2] No such file or directory: 'run.npz'"),
+        ("key", "RuntimeError: rank 0: KeyError: 'step'"),
+        ("own", "RuntimeError: rank 0: LostError: gone"),
+        ("interrupt", "KeyboardInterrupt: "),
+        (
+            "unpackable",
+            "TypeError: value is a list, which cannot be packed; use arrays of numbers, numbers, ",
+        ),
+    ],
+)
+def test_all_ranks_raise_what_rank_0_raised(job, raised, message):
+    told = job["deciding"]["failures"][raised]
+    assert told[0].startswith(message)
+    assert told == [told[0]] * 3
+
+
+PICKLING = {"bcast", "gather", "allgather", "scatter", "alltoall", "send", "recv", "reduce", "allreduce"}
+
+
+@pytest.mark.xfail(strict=True, reason="as long as Engine.lead is there")
+def test_nothing_is_pickled_between_ranks():
+    """In mpi4py, methods in small letters pickle and those that begin with a capital take buffers."""
+    for path in Path(tether.engines.__file__).with_name("mpi").glob("*.py"):
+        names = {part for node in ast.walk(ast.parse(path.read_text())) for part in _names_used(node)}
+        assert not names & (PICKLING | {"pickle"}), path.name
+
+
+def _names_used(node):
+    """Return the modules that a node imports and the attribute that it reads."""
+    if isinstance(node, ast.Import):
+        return [alias.name for alias in node.names]
+    return [node.attr] if isinstance(node, ast.Attribute) else [getattr(node, "module", None)]
 
 
 @needs_mpi
@@ -256,7 +313,7 @@ REQUEST = Descend(START, 5, 0.1, 3, clock=7, dual=Dual(0.5, np.array([0.25, 0.75
 
 
 def test_a_request_falls_into_named_parts():
-    parts = leaves(REQUEST)
+    parts = parts_of(REQUEST)
     assert (parts["request"], parts["steps"], parts["dual"], parts["dual.rate"]) == (
         "Descend",
         5,
@@ -279,27 +336,31 @@ def test_a_request_falls_into_named_parts():
     ],
 )
 def test_digests_differ_in_the_last_bit(change):
-    assert digest(leaves(REQUEST._replace(**change))) != digest(leaves(REQUEST))
-    assert digest(leaves(REQUEST._replace(start=START.copy()))) == digest(leaves(REQUEST))
+    assert digest(parts_of(REQUEST._replace(**change))) != digest(parts_of(REQUEST))
+    assert digest(parts_of(REQUEST._replace(start=START.copy()))) == digest(parts_of(REQUEST))
 
 
 def test_rounding_is_no_difference_but_a_setting_is():
     rounded = REQUEST._replace(start=START * (1 + 1e-15), step_size=0.1 * (1 + 1e-15))
-    assert difference([sketch(leaves(REQUEST)), sketch(leaves(rounded))]) == ""
+    assert difference([summary(parts_of(REQUEST)), summary(parts_of(rounded))]) == ""
     changed = [REQUEST, rounded, REQUEST._replace(dual=Dual(0.25, REQUEST.dual.weights))]
     assert (
         "ranks 0 and 2 run different settings (dual.rate is 0.5 on rank 0 and 0.25 on rank 2)"
-        in difference([sketch(leaves(request)) for request in changed])
+        in difference([summary(parts_of(request)) for request in changed])
     )
-    other = [sketch(leaves(REQUEST)), sketch(leaves(Gradient(START)))]
+    other = [summary(parts_of(REQUEST)), summary(parts_of(Gradient(START)))]
     assert "(request is 'Descend' on rank 0 and 'Gradient' on rank 1)" in difference(other)
 
 
 def test_vectors_of_equal_norm_are_told_apart():
-    assert not alike(sketch_of(START), sketch_of(START[::-1]))
-    assert not alike(sketch_of(START), sketch_of(-START))
-    assert alike(sketch_of(np.full(3, np.nan)), sketch_of(np.full(3, np.nan)))
+    assert not alike(VectorSummary.of(START), VectorSummary.of(START[::-1]))
+    assert not alike(VectorSummary.of(START), VectorSummary.of(-START))
+    assert alike(VectorSummary.of(np.full(3, np.nan)), VectorSummary.of(np.full(3, np.nan)))
 
 
 def test_ranks_are_listed_in_words():
-    assert [ranks(few) for few in ([1], [0, 2], [0, 1, 2])] == ["rank 1", "ranks 0 and 2", "ranks 0, 1 and 2"]
+    assert [ranks_in_words(few) for few in ([1], [0, 2], [0, 1, 2])] == [
+        "rank 1",
+        "ranks 0 and 2",
+        "ranks 0, 1 and 2",
+    ]
