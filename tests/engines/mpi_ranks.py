@@ -6,14 +6,16 @@ import os
 import signal
 import sys
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from mpi4py import MPI as mpi  # noqa: N811
 
 import tether
+from tether.engines.local_work import Memory
 from tether.engines.mpi import MPI, shard
 from tether.methods import DelayedSVRG, Scaffold
+from tether.objectives.losses import Huber
 from tether.requests import Dual
 
 WORLD = mpi.COMM_WORLD
@@ -29,10 +31,11 @@ METHODS = {
 }
 
 
-def local(rank, dim=DIM):
+def local(rank, dim=DIM, loss="squared", l2=0.1, fit_intercept=False):
     rng = np.random.default_rng([7, rank])
     X = rng.standard_normal((SIZES[rank], dim)) * np.linspace(1.0, 2.0, dim)
-    return tether.GLM(X, X @ rng.standard_normal(dim) + rng.standard_normal(len(X)), "squared", l2=0.1)
+    y = X @ rng.standard_normal(dim) + rng.standard_normal(len(X))
+    return tether.GLM(X, y, loss, l2=l2, fit_intercept=fit_intercept)
 
 
 class Verdict(NamedTuple):
@@ -42,6 +45,13 @@ class Verdict(NamedTuple):
     reason: str
     point: np.ndarray
     dual: Dual | None
+
+
+class Kept(NamedTuple):
+    """A run as a checkpoint holds it: the classes of its parts are in no type."""
+
+    state: Any
+    memory: Any
 
 
 class Faulty(tether.Objective):
@@ -159,8 +169,20 @@ def deciding(folder):
         name: told(lambda e=error: engine.agree(lambda: fail(e), None)) for name, error in errors.items()
     }
     failures["unpackable"] = told(lambda: engine.agree(lambda: [1.0], None))
+    kept = Kept(
+        Dual(0.5), engine.collect(Memory(np.full((2, 3), float(RANK)), since=RANK) if RANK else Memory())
+    )
+    blank = Kept(Dual(), engine.collect(Memory()))  # what a rank knows before it hears of a checkpoint
+    back = engine.agree(lambda: kept, like=blank)
+    mine = engine.hand_out(back.memory)
+    memories = [
+        back.state.rate,
+        len(back.memory),
+        mine.since,
+        None if mine.duals is None else mine.duals.tolist(),
+    ]
     values = [heard.number, heard.reason, heard.point.tobytes().hex(), heard.dual.rate, list(rounds)]
-    return {"values": WORLD.gather(values), "failures": failures}
+    return {"values": WORLD.gather(values), "failures": failures, "memories": WORLD.gather(memories)}
 
 
 def refusals(folder):
@@ -198,6 +220,10 @@ def refusals(folder):
     other_x0 = np.full(DIM, on(2, 1.0, 0.25)) + np.eye(DIM)[0]
     told_by = {
         "dims": told(lambda: solve(local(RANK, on(2, 5, 4)), None)),
+        "l2": told(lambda: solve(local(RANK, l2=on(2, 0.2, 0.1)))),
+        "loss": told(lambda: solve(local(RANK, loss=on(1, "huber", "squared")))),
+        "loss settings": told(lambda: solve(local(RANK, loss=Huber(on(1, 2.0, 1.0))))),
+        "intercept": told(lambda: solve(local(RANK, fit_intercept=RANK == 1), None)),
         "seeds": told(lambda: solve(seed=on(1, 3, 0))),
         "constraints": told(lambda: solve(constraint=wide)),
         "kinds": told(lambda: solve(constraint=on(2, None, CONSTRAINT))),

@@ -13,16 +13,6 @@ import numpy as np
 import pytest
 
 import tether
-from tether.engines.mpi.settings import (
-    VectorSummary,
-    alike,
-    difference,
-    digest,
-    parts_of,
-    ranks_in_words,
-    summary,
-)
-from tether.requests import Descend, Dual, Gradient
 
 SCRIPT = Path(__file__).with_name("mpi_ranks.py")
 BIN = str(Path(sys.executable).parent)
@@ -164,6 +154,12 @@ def test_all_ranks_raise_what_rank_0_raised(job, raised, message):
     assert told == [told[0]] * 3
 
 
+@needs_mpi
+def test_each_rank_gets_its_own_memory_back_from_rank_0(job):
+    duals = [None, [[1.0] * 3] * 2, [[2.0] * 3] * 2]
+    assert job["deciding"]["memories"] == [[0.5, 3, rank, duals[rank]] for rank in range(3)]
+
+
 PICKLING = {"bcast", "gather", "allgather", "scatter", "alltoall", "send", "recv", "reduce", "allreduce"}
 
 
@@ -201,6 +197,13 @@ def refusals(job):
     ("wrong", "message"),
     [
         ("dims", "ValueError: objectives must have one dimension: rank 0 has 4 and rank 2 has 5; give all"),
+        (
+            "l2",
+            "ValueError: objectives may differ in their data only: l2 is 0.1 on rank 0 and 0.2 on rank 2;",
+        ),
+        ("loss", "data only: loss is 'Squared' on rank 0 and 'Huber' on rank 1; give all the same settings"),
+        ("loss settings", "differ in their data only: delta is 1.0 on rank 0 and 2.0 on rank 1;"),
+        ("intercept", "differ in their data only: fit_intercept is False on rank 0 and True on rank 1;"),
         ("seeds", "ValueError: ranks 0 and 1 run different settings (seed is 0 on rank 0 and 3 on rank 1);"),
         ("constraints", "ValueError: ranks 0 and 1 run different settings (projection is a vector of norm"),
         ("kinds", "(constraint is 'Affine' on rank 0 and 'Unconstrained' on rank 2); give every rank"),
@@ -304,63 +307,3 @@ def test_mpi4py_is_imported_late_and_if_missing_named_with_the_remedy():
     done = run_python(early + "; tether.engines.MPI()")
     assert done.stdout == "False\n"
     assert "ImportError: engine MPI() needs mpi4py: pip install 'tether[mpi]'." in done.stderr
-
-
-# --- how settings are compared ---------------------------------------------------------------------------
-
-START = np.linspace(-1.0, 2.0, 5)
-REQUEST = Descend(START, 5, 0.1, 3, clock=7, dual=Dual(0.5, np.array([0.25, 0.75])))
-
-
-def test_a_request_falls_into_named_parts():
-    parts = parts_of(REQUEST)
-    assert (parts["request"], parts["steps"], parts["dual"], parts["dual.rate"]) == (
-        "Descend",
-        5,
-        "Dual",
-        0.5,
-    )
-    assert parts["start"] is START
-
-
-@pytest.mark.parametrize(
-    "change",
-    [
-        {"steps": 6},
-        {"step_size": np.nextafter(0.1, 1)},
-        {"start": START + np.array([0, 0, 0, 0, 1e-15])},
-        {"dual": Dual(0.5)},
-        {"anchor": START},
-        {"start": START[::-1]},
-        {"start": START[[0, 2, 1, 3, 4]]},
-    ],
-)
-def test_digests_differ_in_the_last_bit(change):
-    assert digest(parts_of(REQUEST._replace(**change))) != digest(parts_of(REQUEST))
-    assert digest(parts_of(REQUEST._replace(start=START.copy()))) == digest(parts_of(REQUEST))
-
-
-def test_rounding_is_no_difference_but_a_setting_is():
-    rounded = REQUEST._replace(start=START * (1 + 1e-15), step_size=0.1 * (1 + 1e-15))
-    assert difference([summary(parts_of(REQUEST)), summary(parts_of(rounded))]) == ""
-    changed = [REQUEST, rounded, REQUEST._replace(dual=Dual(0.25, REQUEST.dual.weights))]
-    assert (
-        "ranks 0 and 2 run different settings (dual.rate is 0.5 on rank 0 and 0.25 on rank 2)"
-        in difference([summary(parts_of(request)) for request in changed])
-    )
-    other = [summary(parts_of(REQUEST)), summary(parts_of(Gradient(START)))]
-    assert "(request is 'Descend' on rank 0 and 'Gradient' on rank 1)" in difference(other)
-
-
-def test_vectors_of_equal_norm_are_told_apart():
-    assert not alike(VectorSummary.of(START), VectorSummary.of(START[::-1]))
-    assert not alike(VectorSummary.of(START), VectorSummary.of(-START))
-    assert alike(VectorSummary.of(np.full(3, np.nan)), VectorSummary.of(np.full(3, np.nan)))
-
-
-def test_ranks_are_listed_in_words():
-    assert [ranks_in_words(few) for few in ([1], [0, 2], [0, 1, 2])] == [
-        "rank 1",
-        "ranks 0 and 2",
-        "ranks 0, 1 and 2",
-    ]

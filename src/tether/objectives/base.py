@@ -14,6 +14,7 @@ from tether.objectives.walk import Walk, Walked, walk_in_numpy
 
 __all__ = ["Array", "Evaluation", "Indices", "Objective", "Smoothness"]
 
+Kind = dict[str, str | float | int | bool]  # settings by name
 INTERPRETED = 40_000.0  # numbers that compiled code reads while Python gets through a step
 
 
@@ -119,6 +120,10 @@ class Objective(ABC):
     def hessian(self) -> tuple[Any, Array] | None:
         """Return H and g of F(x) = x^T H x / 2 + g^T x + constant where F is so and H cheap, else None."""
         return None
+
+    def kind(self) -> Kind:
+        """Return what must be the same for all workers of a federation: everything but the data."""
+        return {"objective": type(self).__name__}
 
     @property
     def unweighted(self) -> "Objective":

@@ -24,7 +24,7 @@ from tether.engines.mpi.launch import check_launch, mpi
 from tether.engines.mpi.lockstep import Lockstep, attempt
 from tether.engines.mpi.settings import VectorSummary, difference, parts_of, ranks_in_words
 from tether.objectives.federation import Federation
-from tether.objectives.pool import Card, Pool, shares_kernels, weighted, weights_of
+from tether.objectives.pool import Card, Pool, check_kinds, shares_kernels, weighted, weights_of
 from tether.problem import Facts, Problem
 from tether.requests import Arrived, Gradient, Measured, Reply, Request
 from tether.splits import iid
@@ -200,6 +200,8 @@ class _Description(NamedTuple):
     n_samples: int
     mass: float
     dim: int
+    kind_names: tuple[str, ...]  # of what objectives must have in common
+    kind_values: tuple[str | float | int | bool, ...]
     seed: int
     constraint: str
     projection: VectorSummary  # of one fixed point
@@ -212,11 +214,14 @@ class _Description(NamedTuple):
             raise TypeError(
                 "engine MPI() takes each rank's own objective such as GLM(...), not a Federation."
             )
+        kind = objective.kind()
         probe = np.random.default_rng(0).standard_normal(objective.dim)
         return cls(
             n_samples=objective.n_samples,
             mass=objective.mass,
             dim=objective.dim,
+            kind_names=tuple(kind),
+            kind_values=tuple(kind.values()),
             seed=problem.seed,
             constraint=type(constraint).__name__,
             projection=VectorSummary.of(constraint.project(probe)),
@@ -237,6 +242,8 @@ def _check_same_problem(described: Sequence[_Description]) -> None:
     if empty:
         who = ranks_in_words(empty)
         raise ValueError(f"{who} got no samples; use fewer ranks or give each some of the data.")
+    kinds = [dict(zip(one.kind_names, one.kind_values, strict=True)) for one in described]
+    check_kinds(kinds, worker="rank")
     dim = described[0].dim
     for rank, one in enumerate(described):
         if one.dim != dim:
