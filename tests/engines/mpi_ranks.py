@@ -80,11 +80,17 @@ def not_a_number(evaluation):
     return evaluation._replace(value=np.nan)
 
 
+def mark_progress():
+    """Show that this rank gets on."""
+    Path(sys.argv[1], "progress").touch()
+
+
 def on(rank, there, elsewhere):
     return there if rank == RANK else elsewhere
 
 
 def solve(objective=None, constraint=CONSTRAINT, method="dp-svrg", *, engine=None, **settings):
+    mark_progress()
     settings = {"max_rounds": 12, "tol": 1e-13} | settings
     objective = local(RANK) if objective is None else objective
     return tether.solve(objective, constraint, method, engine=engine or MPI(size=WORLD.size), **settings)
@@ -92,6 +98,7 @@ def solve(objective=None, constraint=CONSTRAINT, method="dp-svrg", *, engine=Non
 
 def told(action):
     """Return what each rank raised, as text."""
+    mark_progress()
     try:
         action()
     except (Exception, KeyboardInterrupt) as error:
@@ -297,6 +304,7 @@ def crash(folder):
 if __name__ == "__main__":
     place = Path(sys.argv[1])
     for check in sys.argv[2:]:
+        mark_progress()
         outcome = globals()[check](place)
         if RANK == 0:
             (place / f"{check}.json").write_text(json.dumps(outcome))
