@@ -18,14 +18,14 @@ from scipy.optimize import LinearConstraint
 
 from tether.arrays import Array
 from tether.constraints import Constraint
-from tether.engines import Engine
+from tether.engines import Engine, as_engine
 from tether.methods import Method
 from tether.objectives import Objective
 from tether.requests import Reply
 from tether.run.budgets import Budgets, Clock
 from tether.run.callback import Callback, Listener, as_callback
 from tether.run.keeper import Keeper, as_path
-from tether.run.opening import Opening, as_audit, as_switch, as_tol
+from tether.run.opening import Opening, as_audit, as_objective, as_switch, as_tol
 from tether.run.progress import progress
 from tether.run.record import Record
 from tether.run.solution import Counts, Solution
@@ -121,20 +121,19 @@ def solve(
     >>> sol.success, bool(abs(sol.x.sum()) < 1e-12)
     (True, True)
     """
-    clock, audit, path = Clock(), as_audit(audit), as_path(checkpoint)
-    budgets, listener = Budgets.checked(max_passes, max_rounds, max_seconds), Listener(as_callback(callback))
-    tol, verbose = as_tol(tol), as_switch("verbose", verbose)
-    opening = Opening(objective, constraint, method, x0=x0, seed=seed, engine=engine)
-    with opening.engine.together(), one_blas_thread():
+    clock, place = Clock(), as_engine(engine, as_objective(objective))
+    with place.together(), one_blas_thread():
+        budgets = Budgets.checked(max_passes, max_rounds, max_seconds)
+        tol, audit, verbose = as_tol(tol), as_audit(audit), as_switch("verbose", verbose)
+        listener, path = Listener(as_callback(callback)), as_path(checkpoint, checked=place.leads)
+        opening = Opening(objective, constraint, method, x0=x0, seed=seed, engine=place)
         way = opening.way(tol)
         conversation, run = opening.conversation(way, audit)
         judge = Judge(
             Accuracy(way.inner_tol, conversation.facts.smoothness.convexity), conversation.algorithm
         )
-        keeper = Keeper(
-            path, opening.identity(way, conversation) if path else None, opening.engine.save_every
-        )
-        with progress(verbose and opening.engine.leads, conversation.algorithm.title) as reporter:
+        keeper = Keeper(path, opening.identity(way, conversation) if path else None, place.save_every)
+        with progress(verbose and place.leads, conversation.algorithm.title) as reporter:
             record = Record(conversation.facts, reporter)
             supervisor = Supervisor(conversation, way, judge, budgets, clock, listener, record, keeper)
             solution = _solution(conversation, run, supervisor)
@@ -196,9 +195,10 @@ def iterate(
     >>> moment.x
     array([1., 1., 1.])
     """
-    audit = as_audit(audit)
-    opening = Opening(objective, constraint, method, x0=x0, seed=seed, engine=engine)
-    with opening.engine.together(), one_blas_thread():
+    place = as_engine(engine, as_objective(objective))
+    with place.together(), one_blas_thread():
+        audit = as_audit(audit)
+        opening = Opening(objective, constraint, method, x0=x0, seed=seed, engine=place)
         way = opening.way(tol=0.0)
         conversation, run = opening.conversation(way, audit)
     return _moments(conversation, run, way)

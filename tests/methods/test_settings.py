@@ -18,7 +18,6 @@ from tether.methods import (
     Regularised,
     Scaffold,
     as_method,
-    as_method,
 )
 from tether.methods.schedule import largest_gap, next_projection
 

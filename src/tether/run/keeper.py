@@ -146,13 +146,19 @@ def rows_of(kept: Kept) -> list[Row]:
     return rows
 
 
-def as_path(checkpoint: Any) -> Path | None:
-    """Return the path of a checkpoint; refuse one that could not be written later."""
+def as_path(checkpoint: Any, checked: bool = True) -> Path | None:
+    """Return the path of a checkpoint; refuse one that could not be written later, where it is written."""
     if checkpoint is None:
         return None
     if not isinstance(checkpoint, str | os.PathLike):
         raise TypeError(f"checkpoint must be the path of a file, got {checkpoint!r}.")
     path = Path(checkpoint)
+    if checked:
+        _check_place(path)
+    return path
+
+
+def _check_place(path: Path) -> None:
     if "\0" in str(path):
         raise ValueError(f"checkpoint {str(path)!r} must not contain a NUL character; name another file.")
     spare = LONGEST_NAME - len(".12345678.part")
@@ -169,7 +175,6 @@ def as_path(checkpoint: Any) -> Path | None:
         raise ValueError(
             f"checkpoint {str(path)!r} cannot be written: name a file in an existing, writable folder."
         )
-    return path
 
 
 def _sweep(path: Path) -> None:

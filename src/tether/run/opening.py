@@ -7,7 +7,7 @@ import numpy as np
 
 from tether.arrays import Array
 from tether.constraints import as_constraint
-from tether.engines import as_engine
+from tether.engines import Engine
 from tether.inputs import numbers
 from tether.methods import as_method
 from tether.needs import check_needs
@@ -23,10 +23,9 @@ class Opening:
     """A problem, a method and an engine as the user gave them, checked to fit together."""
 
     def __init__(
-        self, objective: Any, constraint: Any, method: Any, *, x0: Any, seed: Any, engine: Any
+        self, objective: Objective, constraint: Any, method: Any, *, x0: Any, seed: Any, engine: Engine
     ) -> None:
-        self._objective, self._seed = as_objective(objective), as_seed(seed)
-        self.engine = as_engine(engine, self._objective)
+        self._objective, self._seed, self.engine = objective, as_seed(seed), engine
         self.method = as_method(method)
         self._constraint = constraint
         self._x0 = None if x0 is None else as_start(x0, self._objective.dim)
