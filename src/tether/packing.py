@@ -7,6 +7,7 @@ into one buffer: a JSON text with the kinds, numbers and strings, then the array
 
 import json
 import math
+from enum import IntEnum
 from functools import cache
 from typing import Any, get_args, get_type_hints
 
@@ -33,6 +34,7 @@ def flatten(name: str, value: Any, arrays: dict[str, Any]) -> dict[str, str]:
         return kinds
     if value is None:
         return {name: "none"}
+    value = int(value) if isinstance(value, IntEnum) else value
     arrays[name] = _as_array(name, value)
     return {name: "array" if isinstance(value, np.ndarray) else type(value).__name__}
 

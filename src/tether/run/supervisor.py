@@ -63,12 +63,8 @@ class Supervisor:
 
     def resume(self, run: Run) -> Run:
         """Go on from the checkpoint, if there is one, or begin."""
-        packed = self.conversation.packed(run)
-        kept = self._engine.agree(partial(self.keeper.read, packed), unkept(packed))
-        if kept.found:
-            run, self.record.rows = self.conversation.unpacked(kept.run), rows_of(kept)
-            self.clock.earlier = run.seconds
-            run = self._remeasured(run)
+        if self.keeper.keeps:
+            run = self._read(run)
         self.kept, self.rows_kept = run, len(self.record.rows)
         self.verdict = self._engine.agree(partial(self._opening, run), Verdict)
         return run._replace(seconds=self.verdict.seconds)
@@ -122,6 +118,16 @@ class Supervisor:
             "the run so far is in this error's `solution`, which solve takes as x0.",
             solution,
         ) from self.listener.error
+
+    def _read(self, run: Run) -> Run:
+        """Return the run on disk with its rows, or the given one."""
+        packed = self.conversation.packed(run)
+        kept = self._engine.agree(partial(self.keeper.read, packed), unkept(packed))
+        if not kept.found:
+            return run
+        self.record.rows = rows_of(kept)
+        self.clock.earlier = kept.run.seconds
+        return self._remeasured(self.conversation.unpacked(kept.run))
 
     def _opening(self, run: Run) -> Verdict:
         """Say whether there is anything to do at all."""
