@@ -1,6 +1,7 @@
 """What every method promises, whatever its name."""
 
 import dataclasses
+from itertools import pairwise
 from numbers import Number
 
 import numpy as np
@@ -92,6 +93,19 @@ def test_a_prepared_algorithm_reads_like_the_method_with_its_settings_filled(met
     given = {name for name, value in written.items() if isinstance(value, int | float | bool)}
     for name in shown & given:
         assert getattr(algorithm, name) == written[name]
+
+
+def test_estimates_change_from_stage_to_stage_while_there_is_something_to_gain(strongly_convex, method, x0):
+    moments = tether.iterate(strongly_convex.objective, strongly_convex.constraint, method, x0=10 * x0)
+    ends, stage = [], 0
+    while len(ends) < 8:
+        moment = next(moments)
+        assert moment.state.stage in (stage, stage + 1)
+        if moment.state.stage > stage:
+            ends.append(moment.x)
+        stage = moment.state.stage
+    for earlier, later in pairwise(ends):
+        assert not np.array_equal(earlier, later)
 
 
 def _draws_samples(name):

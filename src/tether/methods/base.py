@@ -87,7 +87,8 @@ class Algorithm(ABC, Generic[S]):
     def tell(self, state: S, reply: Reply) -> S:
         """Return the state after the reply to `ask`.
 
-        A walk may have taken fewer steps than it was asked for: ``reply.work.steps`` counts.
+        The last walk before a budget ends a run may have taken fewer steps than it was asked for:
+        ``reply.work.steps`` counts. What follows from it is answered with but not kept in checkpoints.
         """
 
     @abstractmethod

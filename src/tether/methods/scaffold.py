@@ -125,9 +125,9 @@ class ScaffoldAlgorithm(Algorithm[ScaffoldState]):
     default_step: float = field(repr=False)  # what an open step size would be
 
     @property
-    def rate(self) -> float:
-        """1/(K eta), by which controls follow the walks."""
-        return 1 / (self.interval * self.step_size)
+    def reach(self) -> float:
+        """K eta: controls are the walks divided by it."""
+        return self.interval * self.step_size
 
     def start(self, x: Array, clock: int = 0) -> ScaffoldState:
         """Begin at a feasible point with c = 0."""
@@ -145,18 +145,18 @@ class ScaffoldAlgorithm(Algorithm[ScaffoldState]):
             clock=state.clock,
             shift=state.control,
             replacement=self.replacement,
-            dual=Dual(self.rate, weights=dropped, own=True, renew=True),
+            dual=Dual(1 / self.reach, weights=dropped, own=True, renew=True),
             participation=1.0 if anew else self.participation,
         )
 
     def tell(self, state: ScaffoldState, reply: Reply) -> ScaffoldState:
         """Move x towards the mean, and c by the share of workers that moved theirs.
 
-        Workers learn with the rate that was sent, also in a walk that a budget cut short, so c does too: it
-        stays the mean of the c_k.
+        Workers divide by K eta also where a budget cut the walk short, so c does too: it stays the mean of
+        the c_k.
         """
         assert isinstance(reply, Arrived)
-        moved = self.rate * (state.x - reply.end)
+        moved = (state.x - reply.end) / self.reach
         return state._replace(
             x=state.x + self.server_step * (reply.end - state.x),
             control=state.control + reply.share * (moved - state.control),
