@@ -7,12 +7,12 @@ agree on stays the plain mean: the projection onto "all workers hold the same x"
 """
 
 from collections.abc import Sequence
-from functools import cached_property
 from typing import Any, final
 
 import numpy as np
 
 from tether.arrays import Array, Indices
+from tether.lazy import lazy
 from tether.objectives.base import Evaluation, Objective, Smoothness
 from tether.objectives.pool import Card, Pool, shares_kernels, weighted, weights_of
 
@@ -88,12 +88,12 @@ class Federation(Objective):
             total += each * len(own) / len(batch) * self.objectives[k].batch_gradient(x, own, anchor)
         return total
 
-    @cached_property
+    @lazy
     def smoothness(self) -> Smoothness:
         """The constants of the worst worker, because every worker walks alone; mu is their mean."""
         return self.pool.smoothness
 
-    @cached_property
+    @lazy
     def pool(self) -> Pool:
         """What is known of the workers together."""
         return Pool([Card.of(local) for local in self.objectives])

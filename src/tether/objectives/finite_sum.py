@@ -1,13 +1,13 @@
 """Any smooth convex finite sum, by two NumPy functions of the user's."""
 
 from collections.abc import Callable
-from functools import cached_property
 from typing import Any
 
 import numpy as np
 
 from tether.arrays import Array, Indices
 from tether.inputs import nonnegative, positive_integer
+from tether.lazy import lazy
 from tether.objectives.base import Evaluation, Objective, Smoothness
 from tether.objectives.estimate import checked_smoothness, known_or_estimated
 
@@ -88,7 +88,7 @@ class FiniteSum(Objective):
             gradient -= self._checked_gradient(anchor, batch)
         return gradient
 
-    @cached_property
+    @lazy
     def smoothness(self) -> Smoothness:
         """What was given, or estimates with a margin."""
         return known_or_estimated(self, self._known, self._convexity)

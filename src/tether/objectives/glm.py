@@ -4,7 +4,6 @@ The gradient of sample i is slope_i a_i, so the N slopes of a full pass are all 
 with them a variance-reduced step costs what a plain stochastic step costs.
 """
 
-from functools import cached_property
 from typing import TYPE_CHECKING, Any, NamedTuple, final
 
 import numpy as np
@@ -12,6 +11,7 @@ from numpy.typing import NDArray
 
 from tether.arrays import Array, Indices
 from tether.inputs import matrix, nonnegative, vector
+from tether.lazy import lazy
 from tether.objectives.base import Evaluation, Objective, Smoothness
 from tether.objectives.design import COMPILE_FROM, Rows, as_design
 from tether.objectives.losses import Labels, Loss, Squared, as_loss
@@ -160,7 +160,7 @@ class GLM(Objective):
             gradient += self.l2 * (x if anchor is None else x - anchor)
         return gradient
 
-    @cached_property
+    @lazy
     def smoothness(self) -> Smoothness:
         """The constants of F; estimates at two points for the Poisson loss, whose curvature is unbounded."""
         curvature, exact = _curvature(self.loss, self.y, self.weights)
@@ -175,7 +175,7 @@ class GLM(Objective):
         maximum, full = curvature * float(norms.max()) + self.l2, curvature * spectral + self.l2
         return Smoothness(maximum, min(full, maximum), convexity, exact)
 
-    @cached_property
+    @lazy
     def _gram(self) -> Array | None:
         """The weighted Gram matrix of least squares, where it is small and cheap."""
         if not isinstance(self.loss, Squared) or not gram_is_affordable(self.design, _GRAM_WIDTH):
@@ -202,19 +202,19 @@ class GLM(Objective):
         """The samples, or the sum of their weights."""
         return self._mass
 
-    @cached_property
+    @lazy
     def natural_batch(self) -> int:
         """One to a few samples where steps are compiled, more where they are interpreted."""
         if self._compiled is None:
             return super().natural_batch
         return self._compiled.natural_batch
 
-    @cached_property
+    @lazy
     def sample_work(self) -> float:
         """What a sample of a step takes, compiled or interpreted."""
         return super().sample_work if self._compiled is None else self._compiled.sample_work
 
-    @cached_property
+    @lazy
     def _compiled(self) -> "Compiled | None":
         """The kernels for this data; None while it is too small to be worth compiling for."""
         if self.design.n_entries < COMPILE_FROM and not self._eager:
@@ -249,7 +249,7 @@ class GLM(Objective):
         z = self.design.predict(x)
         return self.design.combine(z if self.weights is None else z * self.weights) / self.n_samples
 
-    @cached_property
+    @lazy
     def _squares(self) -> "Compiled | None":
         """The kernels for squares: one pass on all cores instead of two products."""
         if self._compiled is None:

@@ -5,7 +5,7 @@ only there, so the user's own JAX configuration stays as it is.
 """
 
 from collections.abc import Callable
-from functools import cached_property, partial
+from functools import partial
 from typing import Any
 
 import jax
@@ -15,6 +15,7 @@ from jax.flatten_util import ravel_pytree
 
 from tether.arrays import Array, Indices
 from tether.inputs import nonnegative
+from tether.lazy import lazy
 from tether.objectives.base import Evaluation, Objective, Smoothness
 from tether.objectives.estimate import checked_smoothness, known_or_estimated, with_ridge
 from tether.objectives.walk import Walk, Walked, walk_in_numpy
@@ -103,7 +104,7 @@ class JaxObjective(Objective):
             average = average._replace(total=np.array(total), weight=float(weight))
         return Walked(np.array(end), average, walk.batches.size * self.cost_of_step(walk))
 
-    @cached_property
+    @lazy
     def smoothness(self) -> Smoothness:
         """What was given plus the ridge, or estimates with a margin."""
         return known_or_estimated(self, with_ridge(self._known, self.l2), self._convexity + self.l2)

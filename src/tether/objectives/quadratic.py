@@ -5,7 +5,6 @@ behind one interface; a quadratic's gradient is affine, so the difference of two
 """
 
 from abc import ABC, abstractmethod
-from functools import cached_property
 from typing import TYPE_CHECKING, Any, final
 
 import numpy as np
@@ -16,6 +15,7 @@ from scipy.linalg import eigvalsh
 from tether.arrays import Array, Indices
 from tether.inputs import matrix as checked_matrix
 from tether.inputs import numbers, vector
+from tether.lazy import lazy
 from tether.objectives.base import Evaluation, Objective, Smoothness
 from tether.objectives.design import COMPILE_FROM, as_design
 from tether.objectives.spectrum import (
@@ -124,17 +124,17 @@ class Quadratic(Objective):
             return walk_in_numpy(self, walk)
         return self._compiled.descend(walk)
 
-    @cached_property
+    @lazy
     def natural_batch(self) -> int:
         """One factor where steps are compiled, else as many as pay for interpreting a step."""
         return super().natural_batch if self._compiled is None else self._compiled.natural_batch
 
-    @cached_property
+    @lazy
     def sample_work(self) -> float:
         """What a factor of a step takes, compiled or interpreted."""
         return super().sample_work if self._compiled is None else self._compiled.sample_work
 
-    @cached_property
+    @lazy
     def _compiled(self) -> "Compiled | None":
         """The kernels for many factors; None while they are too few, or for a matrix."""
         if not isinstance(self.form, _FactorForm) or self.form.design.n_entries < COMPILE_FROM:
@@ -144,7 +144,7 @@ class Quadratic(Objective):
         model = Model(FACTOR, 0.0, np.zeros(self.n_samples), None, 1, 0.0, self.linear)
         return compile_model(self.form.design, model)
 
-    @cached_property
+    @lazy
     def smoothness(self) -> Smoothness:
         """The constants 2 max ||c_i||^2 (or 2 lambda_max), 2 lambda_max(C) and 2 lambda_min(C)."""
         return self.form.smoothness()
@@ -181,7 +181,7 @@ class _FactorForm(Form):
         self.design = as_design(checked_matrix("factors", factors))
         self.n_samples, self.dim = self.design.n_samples, self.design.width
 
-    @cached_property
+    @lazy
     def matrix(self) -> NDArray[Any] | None:
         return gram_matrix(self.design) if gram_is_affordable(self.design, _DENSE_LIMIT) else None
 

@@ -6,7 +6,6 @@ is called with views of x in their place, so the user's module is never touched.
 
 import copy
 from collections.abc import Callable
-from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -15,6 +14,7 @@ from torch.utils.data import TensorDataset, default_collate
 
 from tether.arrays import Array, Indices
 from tether.inputs import nonnegative
+from tether.lazy import lazy
 from tether.objectives.base import Evaluation, Objective, Smoothness
 from tether.objectives.estimate import checked_smoothness, known_or_estimated, with_ridge
 
@@ -69,7 +69,7 @@ class TorchObjective(Objective):
         gradient = self._batch_gradient(x, batch)
         return gradient if anchor is None else gradient - self._batch_gradient(anchor, batch)
 
-    @cached_property
+    @lazy
     def smoothness(self) -> Smoothness:
         """What was given plus the ridge, or estimates with a margin."""
         return known_or_estimated(self, with_ridge(self._known, self.l2), self._convexity + self.l2)
