@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, final
 import numpy as np
 from numpy.typing import NDArray
 
+from tether import threads
 from tether.arrays import Array, Indices
 from tether.inputs import matrix, nonnegative, vector
 from tether.lazy import lazy
@@ -219,7 +220,8 @@ class GLM(Objective):
         """The kernels for this data; None while it is too small to be worth compiling for."""
         if self.design.n_entries < COMPILE_FROM and not self._eager:
             return None
-        from tether.objectives.compiled import Model, compile_model  # numba takes its time to import
+        with threads.importing:  # numba takes its time
+            from tether.objectives.compiled import Model, compile_model
 
         loss, weights = self.loss, self.weights
         model = Model(loss.code, loss.parameter, self.y, weights, self.n_outputs, self.l2)

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 from scipy.linalg import eigvalsh
 
+from tether import threads
 from tether.arrays import Array, Indices
 from tether.inputs import matrix as checked_matrix
 from tether.inputs import numbers, vector
@@ -139,7 +140,8 @@ class Quadratic(Objective):
         """The kernels for many factors; None while they are too few, or for a matrix."""
         if not isinstance(self.form, _FactorForm) or self.form.design.n_entries < COMPILE_FROM:
             return None
-        from tether.objectives.compiled import FACTOR, Model, compile_model  # numba takes its time to import
+        with threads.importing:  # numba takes its time
+            from tether.objectives.compiled import FACTOR, Model, compile_model
 
         model = Model(FACTOR, 0.0, np.zeros(self.n_samples), None, 1, 0.0, self.linear)
         return compile_model(self.form.design, model)
