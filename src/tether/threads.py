@@ -153,7 +153,7 @@ class _Blas:
     def _be_born(self) -> None:
         """Forget, in a forked child, the users whose threads stayed with the parent.
 
-        The next to leave gives BLAS its threads back; here, in the middle of a fork, is no place to start any.
+        The next to leave gives BLAS its threads back: the middle of a fork is no place to start any.
         """
         self._users = 1 if getattr(_here, "depth", 0) else 0
         self._lock.release()
