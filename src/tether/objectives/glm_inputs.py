@@ -1,0 +1,38 @@
+"""What `tether.GLM` is given, checked: weights, lengths, and the names of the columns."""
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tether.arrays import Array
+from tether.inputs import vector
+
+
+def require_length(name: str, array: NDArray[Any], length: int) -> None:
+    """Refuse an array that has not one entry a row of X."""
+    if array.ndim == 0 or len(array) != length:
+        got = "a number" if array.ndim == 0 else f"{len(array)} entries"
+        raise ValueError(f"{name} must have one entry for each of the {length} rows of X, got {got}.")
+
+
+def checked_weights(sample_weight: Any, n_samples: int) -> Array:
+    """Return weights >= 0, one a sample."""
+    weights = vector("sample_weight", sample_weight)
+    require_length("sample_weight", weights, n_samples)
+    if weights.min() < 0.0 or weights.max() == 0.0:
+        raise ValueError(
+            f"sample_weight must be >= 0 and not all zero, got {weights.min():g} to {weights.max():g}."
+        )
+    return weights
+
+
+def column_names(X: Any, width: int, fit_intercept: bool) -> tuple[str, ...] | None:
+    """Return the names of the columns of a data frame, "intercept" last where there is one; else None."""
+    columns = getattr(X, "columns", None)
+    if columns is None or isinstance(X, np.ndarray):
+        return None
+    names = tuple(map(str, columns))
+    if len(names) != width:
+        return None
+    return (*names, "intercept") if fit_intercept else names
