@@ -5,7 +5,7 @@ with them a variance-reduced step costs what a plain stochastic step costs.
 """
 
 import copy
-from typing import TYPE_CHECKING, Any, NamedTuple, final
+from typing import TYPE_CHECKING, Any, final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,7 +17,7 @@ from tether.inputs import matrix, nonnegative
 from tether.lazy import lazy
 from tether.objectives.base import Evaluation, Objective, Smoothness
 from tether.objectives.design import COMPILE_FROM, Rows, as_design
-from tether.objectives.glm_inputs import checked_weights, column_names, require_length
+from tether.objectives.glm_data import Coefficients, checked_weights, column_names, require_length
 from tether.objectives.losses import Loss, as_loss
 from tether.objectives.losses.checks import check_loss, fingerprint
 from tether.objectives.losses.curvature import curvature_of
@@ -31,13 +31,6 @@ if TYPE_CHECKING:
 
 
 _COMPUTED = ("smoothness", "natural_batch", "sample_work", "_moment", "_compiled")
-
-
-class Coefficients(NamedTuple):
-    """The parameters of a linear model, taken apart."""
-
-    coef: Array  # (d,) or (d, K)
-    intercept: float | Array | None  # a number, (K,), or None without an intercept
 
 
 @final

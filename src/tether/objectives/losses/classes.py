@@ -70,7 +70,7 @@ class Multinomial(Loss):
         if self.n_classes is None and (len(found) < 2 or found[-1] != len(found) - 1):
             raise ValueError(
                 f"y must hold every class number 0 to K - 1 with K >= 2, got {_some(found)}; {_ENCODE}, "
-                "or give the number of classes as loss=Multinomial(n_classes=K)."
+                "or give the number of classes, GLM(..., n_classes=K)."
             )
         if self.n_classes is not None and found[-1] >= self.n_classes:
             raise ValueError(

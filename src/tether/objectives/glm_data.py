@@ -1,12 +1,18 @@
-"""What `tether.GLM` is given, checked: weights, lengths, and the names of the columns."""
+"""What `tether.GLM` is given, checked, and what it gives back: weights, names of columns, coefficients."""
 
-from typing import Any
+from typing import Any, NamedTuple
 
-import numpy as np
 from numpy.typing import NDArray
 
 from tether.arrays import Array
 from tether.inputs import vector
+
+
+class Coefficients(NamedTuple):
+    """The parameters of a linear model, taken apart."""
+
+    coef: Array  # (d,) or (d, K)
+    intercept: float | Array | None  # a number, (K,), or None without an intercept
 
 
 def require_length(name: str, array: NDArray[Any], length: int) -> None:
@@ -27,12 +33,10 @@ def checked_weights(sample_weight: Any, n_samples: int) -> Array:
     return weights
 
 
-def column_names(X: Any, width: int, fit_intercept: bool) -> tuple[str, ...] | None:
+def column_names(table: Any, width: int, fit_intercept: bool = False) -> tuple[str, ...] | None:
     """Return the names of the columns of a data frame, "intercept" last where there is one; else None."""
-    columns = getattr(X, "columns", None)
-    if columns is None or isinstance(X, np.ndarray):
+    columns = getattr(table, "columns", None)
+    if columns is None or len(columns) != width:
         return None
     names = tuple(map(str, columns))
-    if len(names) != width:
-        return None
     return (*names, "intercept") if fit_intercept else names
