@@ -91,11 +91,11 @@ def test_supply_may_be_unbalanced_by_rounding():
         ([[0, 1], [1, 1]], [0, 0], r"edges\[1\] = \[1, 1\] is a loop"),
         ([[0, 1], [1, 2]], [0, 0], r"edges\[1\] = \[1, 2\] names a node that does not exist"),
         ([[0, 1], [-1, 0]], [0, 0], r"edges\[1\] = \[-1, 0\] names a node that does not exist"),
-        ([[0.0, 1.5]], [0, 0], "edges has dtype float64; node numbers must be integers"),
-        ([[0, 1, 2]], [0, 0, 0], r"edges has shape \(1, 3\); it needs shape \(E, 2\)"),
-        ([], [0, 0], "edges is empty"),
-        ([[0, 1]], [np.nan, 0], "supply has 1 entries that are NaN or infinite"),
-        ([[0, 1]], [[1.0], [-1.0]], r"supply has shape \(2, 1\); it needs shape \(2,\)"),
+        ([[0.0, 1.5]], [0, 0], "edges must hold integers, 0 to 1, got dtype float64"),
+        ([[0, 1, 2]], [0, 0, 0], r"edges must have shape \(E, 2\), .*, got shape \(1, 3\)"),
+        ([], [0, 0], "edges must hold at least one edge"),
+        ([[0, 1]], [np.nan, 0], r"supply must be finite, got nan at \[0\]"),
+        ([[0, 1]], [[1.0], [-1.0]], r"supply must be one-dimensional, got shape \(2, 1\)"),
     ],
 )
 def test_bad_network_is_refused_with_one_sentence(edges, supply, message):
@@ -103,6 +103,11 @@ def test_bad_network_is_refused_with_one_sentence(edges, supply, message):
         Flow(edges, supply)
 
 
+def test_supplies_of_different_lengths_are_refused():
+    with pytest.raises(ValueError, match=r"supply must be a rectangular array, got rows of unequal length"):
+        Flow([[0, 1]], [[1.0], [-1.0, 0.0]])
+
+
 def test_edges_of_different_lengths_are_refused():
-    with pytest.raises(ValueError, match="edges is not an array of numbers"):
+    with pytest.raises(ValueError, match="edges must be a rectangular array, got rows of unequal length"):
         Flow([[0, 1], [1]], [0.0, 0.0])

@@ -17,7 +17,7 @@ from tether.constraints.algebra.operator import operator_rows
 from tether.constraints.algebra.rows import Rows
 from tether.constraints.algebra.sparse import sparse_rows
 from tether.constraints.base import Constraint
-from tether.inputs import real_matrix, real_vector
+from tether.inputs import fresh_matrix, numbers, vector
 
 log = logging.getLogger("tether")
 
@@ -70,12 +70,11 @@ class Affine(Constraint):
     dim: int
 
     def __init__(self, A: Any, b: Any = None) -> None:
-        matrix = real_matrix(A, "A")
-        self.shape = (int(matrix.shape[0]), int(matrix.shape[1]))
+        self._matrix = None if isinstance(A, LinearOperator) else fresh_matrix("A", A)
+        self._rows = operator_rows(A) if self._matrix is None else _rows_of(self._matrix)
+        self.shape = self._rows.shape
         self.dim = self.shape[1]
-        self.b = np.zeros(self.shape[0]) if b is None else real_vector(b, self.shape[0], "b")
-        self._matrix = None if isinstance(matrix, LinearOperator) else matrix
-        self._rows = _rows_of(matrix)
+        self.b = np.zeros(self.shape[0]) if b is None else _right_hand_side(b, self.shape[0])
         self._origin = self._shortest_point()
         self.rank = self._rows.rank
         self.redundant = self._rows.redundant
@@ -120,9 +119,12 @@ class Affine(Constraint):
         return f"Affine({self.shape[0]} x {self.shape[1]}, {self._rows.kind}{rank})"
 
 
+def _right_hand_side(b: Any, length: int) -> Array:
+    """Return b as a fresh vector; a number stands for a vector of length 1."""
+    return vector("b", np.atleast_1d(numbers("b", b)), length).copy()
+
+
 def _rows_of(matrix: Any) -> Rows:
-    if isinstance(matrix, LinearOperator):
-        return operator_rows(matrix)
     return DenseRows(matrix) if isinstance(matrix, np.ndarray) else sparse_rows(matrix)
 
 

@@ -11,7 +11,7 @@ from tether.constraints.algebra.dense import DenseRows
 from tether.constraints.algebra.rows import Rows
 from tether.constraints.algebra.sparse import sparse_rows
 from tether.constraints.base import Constraint
-from tether.inputs import real_matrix
+from tether.inputs import fresh_matrix
 
 
 class Range(Constraint):
@@ -50,7 +50,7 @@ class Range(Constraint):
 
     def __init__(self, D: Any) -> None:
         if isinstance(D, LinearOperator):
-            raise TypeError("D is a LinearOperator; Range needs a dense or a sparse matrix.")
+            raise TypeError("D must be a dense or a sparse matrix, got a LinearOperator.")
         matrix = _columns(D)
         self.shape = (int(matrix.shape[1]), int(matrix.shape[0]))
         self.dim = self.shape[0]
@@ -85,9 +85,9 @@ class Range(Constraint):
 
 def _columns(D: Any) -> Any:
     """Return the transpose of D, validated; its rows span the subspace."""
-    matrix = real_matrix(D, "D")
+    matrix = fresh_matrix("D", D)
     if matrix.shape[0] == 0:
-        raise ValueError(f"D has no rows, shape {matrix.shape}; it needs one for each variable.")
+        raise ValueError(f"D must have a row for each variable, got shape {matrix.shape}.")
     if len(np.shape(D)) == 1:  # read as one row, which is a column transposed
         return matrix
     return np.ascontiguousarray(matrix.T) if isinstance(matrix, np.ndarray) else sp.csr_array(matrix.T)

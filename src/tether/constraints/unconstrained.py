@@ -4,6 +4,7 @@ import numpy as np
 
 from tether.arrays import Array
 from tether.constraints.base import Constraint
+from tether.inputs import positive_integer
 
 
 class Unconstrained(Constraint):
@@ -27,7 +28,7 @@ class Unconstrained(Constraint):
     work = 0.0
 
     def __init__(self, dim: int | None = None) -> None:
-        self.dim = dim
+        self.dim = None if dim is None else positive_integer("dim", dim)
 
     def project(self, x: Array) -> Array:
         """Return a copy of the point."""
