@@ -7,5 +7,15 @@ from tether.constraints.convert import as_constraint
 from tether.constraints.flow import Flow
 from tether.constraints.range import Range
 from tether.constraints.unconstrained import Unconstrained
+from tether.names import aligned_vector
 
-__all__ = ["Affine", "Consensus", "Constraint", "Flow", "Range", "Unconstrained", "as_constraint"]
+__all__ = [
+    "Affine",
+    "Consensus",
+    "Constraint",
+    "Flow",
+    "Range",
+    "Unconstrained",
+    "aligned_vector",
+    "as_constraint",
+]

@@ -4,6 +4,7 @@ import numpy as np
 
 from tether.arrays import Array
 from tether.constraints.base import Constraint
+from tether.digest import digest_of
 from tether.inputs import positive_integer
 
 
@@ -50,9 +51,9 @@ class Consensus(Constraint):
         blocks = self._blocks(gradient)
         return (blocks - blocks.mean(axis=0)).ravel()
 
-    def normal(self, multipliers: Array) -> Array:
-        """Return the deviation of each block from the mean, which multipliers are already."""
-        return self.multipliers(multipliers)
+    def digest(self) -> str:
+        """Return a digest of the number of blocks."""
+        return digest_of("Consensus", self.n)
 
     def _blocks(self, x: Array) -> Array:
         x = np.asarray(x, dtype=float)

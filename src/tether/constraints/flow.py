@@ -15,6 +15,7 @@ from tether.arrays import Array
 from tether.constraints.algebra.consistency import listed, require_consistent
 from tether.constraints.algebra.sparse import sparse_rows
 from tether.constraints.base import Constraint
+from tether.digest import digest_of
 from tether.inputs import numbers, vector
 
 
@@ -95,9 +96,9 @@ class Flow(Constraint):
         potentials[self._free] = self._rows.multipliers(gradient)
         return potentials
 
-    def normal(self, multipliers: Array) -> Array:
-        """Return the differences of potential along the edges."""
-        return multipliers[self._tail] - multipliers[self._head]
+    def digest(self) -> str:
+        """Return a digest of the edges and the supplies."""
+        return digest_of("Flow", self._tail, self._head, self.supply)
 
     def _incidence(self) -> sp.csr_array:
         one, edge = np.ones(self.n_edges), np.arange(self.n_edges)
