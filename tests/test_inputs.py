@@ -8,7 +8,7 @@ import pytest
 from scipy import sparse
 
 from tether.inputs import (
-    LARGEST,
+    LARGEST_NUMBER,
     fresh_matrix,
     matrix,
     nonnegative,
@@ -158,7 +158,7 @@ def test_vectors_are_held_to_their_length():
 
 
 def test_the_largest_numbers_can_be_squared_and_added_up():
-    assert np.isfinite(np.square(np.full(1000, LARGEST)).sum())
+    assert np.isfinite(np.square(np.full(1000, LARGEST_NUMBER)).sum())
 
 
 class Unreadable:

@@ -16,9 +16,9 @@ from scipy import sparse
 
 from tether.arrays import Array
 
-LARGEST = 1e120  # squares of larger numbers, and sums of these, come close to overflow
-LARGEST_SINGLE = 1e30  # the same for products in single precision
-SMALLEST = 1.0 / LARGEST
+LARGEST_NUMBER = 1e120  # squares of larger numbers, and sums of these, come close to overflow
+LARGEST_FLOAT32 = 1e30  # the same for products in single precision
+SMALLEST_NUMBER = 1.0 / LARGEST_NUMBER
 LARGEST_INTEGER = 2**63 - 1
 
 _REAL_KINDS = "biuf"  # booleans, integers, unsigned integers, floats
@@ -46,15 +46,15 @@ def number(
 
 def nonnegative(name: str, value: Any) -> float:
     """Return the value as a float >= 0 whose square does not overflow, or refuse it."""
-    return number(name, value, least=0.0, most=LARGEST)
+    return number(name, value, least=0.0, most=LARGEST_NUMBER)
 
 
 def positive(name: str, value: Any) -> float:
     """Return the value as a float > 0 whose square neither overflows nor vanishes, or refuse it."""
-    found = number(name, value, above=0.0, most=LARGEST)
-    if found < SMALLEST:
+    found = number(name, value, above=0.0, most=LARGEST_NUMBER)
+    if found < SMALLEST_NUMBER:
         raise ValueError(
-            f"{name} must be at least {SMALLEST:g}, got {found:g}; choose a larger number or unit."
+            f"{name} must be at least {SMALLEST_NUMBER:g}, got {found:g}; choose a larger number or unit."
         )
     return found
 
@@ -243,7 +243,7 @@ def _row_and_column(first: int, width: int, k: int) -> Place:
 
 def _require_moderate(name: str, array: NDArray[Any], remedy: str, place: Callable[[int], Place]) -> None:
     """Refuse NaN, infinite numbers and those whose squares come close to overflow."""
-    largest = LARGEST_SINGLE if array.dtype == np.float32 else LARGEST
+    largest = LARGEST_FLOAT32 if array.dtype == np.float32 else LARGEST_NUMBER
     if not array.size or (array.max() <= largest and array.min() >= -largest):  # false for NaN
         return
     wrong = np.flatnonzero(~np.isfinite(array))

@@ -16,7 +16,7 @@ from tether.inputs import plain_array
 
 Names = tuple[str, ...]
 OBJECTIVE = "variable of the objective"
-_SHOWN = 5  # names listed when none is close
+_SHOWN_NAMES = 5  # names listed when none is close
 
 
 def column_names(table: Any) -> Names | None:
@@ -91,5 +91,7 @@ def _nearest(name: str, names: Names) -> str:
     close = get_close_matches(name, names, n=1)
     if close:
         return f"perhaps {close[0]!r} is meant"
-    listed = ", ".join(map(repr, names[:_SHOWN]))
-    return f"there are {listed}" + (f" and {len(names) - _SHOWN} more" if len(names) > _SHOWN else "")
+    listed = ", ".join(map(repr, names[:_SHOWN_NAMES]))
+    return f"there are {listed}" + (
+        f" and {len(names) - _SHOWN_NAMES} more" if len(names) > _SHOWN_NAMES else ""
+    )

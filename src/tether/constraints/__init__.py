@@ -1,4 +1,8 @@
-"""What x must satisfy: affine sets, seen through their projections."""
+"""What x must satisfy: affine sets, seen through their projections.
+
+One set a file: `affine`, `range`, `flow`, `consensus`, `unconstrained`; `base` says what a set can do and
+`convert` turns what users give into one. The linear algebra behind them is in `algebra`.
+"""
 
 from tether.constraints.affine import Affine
 from tether.constraints.base import Constraint

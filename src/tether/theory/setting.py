@@ -3,7 +3,7 @@
 import math
 from dataclasses import dataclass, replace
 
-from tether.inputs import LARGEST, nonnegative, number, positive, shown
+from tether.inputs import LARGEST_NUMBER, nonnegative, number, positive, shown
 from tether.theory.conditions import count, curvature
 from tether.theory.variance import Heterogeneity, WorkerHeterogeneity, require_noise
 
@@ -65,9 +65,9 @@ class Setting:
         require_noise("workers", self.workers, WorkerHeterogeneity)
         if self.workers is not None:
             count("workers.workers", self.workers.workers)
-        if max(self.difficulty, self.kappa if self.strongly_convex else 0.0) > LARGEST:
+        if max(self.difficulty, self.kappa if self.strongly_convex else 0.0) > LARGEST_NUMBER:
             raise ValueError(
-                f"accuracy and convexity must not be {LARGEST:g} times smaller than smoothness, got accuracy "
+                f"accuracy and convexity must not be {LARGEST_NUMBER:g} times smaller than smoothness, got accuracy "
                 f"{self.accuracy:g}, convexity {self.convexity:g} and smoothness {self.smoothness:g}."
             )
 
@@ -76,7 +76,7 @@ class Setting:
         cls, kappa: float, n_samples: float, accuracy: float, noise: Heterogeneity | None = None
     ) -> "Setting":
         """Return the strongly convex problem with L = Delta = 1 and mu = 1/kappa."""
-        mu = 1.0 / number("kappa", kappa, least=1.0, most=LARGEST)
+        mu = 1.0 / number("kappa", kappa, least=1.0, most=LARGEST_NUMBER)
         return cls(1.0, n_samples, accuracy, convexity=mu, noise=noise)
 
     @property

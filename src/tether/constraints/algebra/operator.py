@@ -9,12 +9,12 @@ from scipy.sparse.linalg import LinearOperator
 
 from tether.arrays import Array
 from tether.constraints.algebra.refined import RefinedRows, UnitRows
-from tether.constraints.algebra.sparse import INEXACT, iterative_rows
-from tether.inputs import LARGEST, numbers
+from tether.constraints.algebra.sparse import INEXACTNESS_WARNING, iterative_rows
+from tether.inputs import LARGEST_NUMBER, numbers
 
 # Up to this many rows, looking at each of them once costs no more than a projection.
-MOST_ROWS_SEEN_ONE_BY_ONE = 128
-PROBES = 16
+MEASURED_ROWS = 128
+PROBE_COUNT = 16
 
 Product = Callable[[Array], Array]
 
@@ -29,12 +29,12 @@ def operator_rows(operator: LinearOperator) -> RefinedRows:
     forward = _checked("matvec", operator.matvec, shape[0])
     backward = _checked("rmatvec", operator.rmatvec, shape[1])
     _require_adjoint(forward, backward, shape)
-    few = shape[0] <= MOST_ROWS_SEEN_ONE_BY_ONE
+    few = shape[0] <= MEASURED_ROWS
     lengths = _lengths(backward, shape[0]) if few else _estimated_lengths(forward, shape)
     unit = UnitRows(shape, forward, backward, 1.0 / lengths, gain=1.0)
     rows = iterative_rows(unit._replace(gain=_estimated_gain(unit)), "operator")
     if rows.roughness() > 1.0:
-        log.warning(INEXACT)
+        log.warning(INEXACTNESS_WARNING)
     return rows
 
 
@@ -52,7 +52,7 @@ def _checked(name: str, product: Callable[[Array], Any], length: int) -> Product
         found = numbers(f"A.{name}(...)", answer)
         if found.shape != (length,):
             raise ValueError(f"A.{name}(...) must have shape ({length},), got shape {found.shape}.")
-        if not np.isfinite(found).all() and np.max(np.abs(given), initial=0.0) <= LARGEST:
+        if not np.isfinite(found).all() and np.max(np.abs(given), initial=0.0) <= LARGEST_NUMBER:
             raise ValueError(f"A.{name}(...) must be finite, got NaN or infinite numbers.")
         return np.asarray(found, dtype=float)
 
@@ -78,8 +78,8 @@ def _estimated_lengths(forward: Product, shape: tuple[int, int]) -> Array:
     """Return estimates of the row lengths: the mean square of (A z)_i over Gaussian z is ||a_i||^2."""
     rng = np.random.default_rng(0)
     squares = np.zeros(shape[0])
-    for z in rng.standard_normal((PROBES, shape[1])):
-        squares += forward(z) ** 2 / PROBES
+    for z in rng.standard_normal((PROBE_COUNT, shape[1])):
+        squares += forward(z) ** 2 / PROBE_COUNT
     lengths = np.sqrt(squares)
     lengths[lengths == 0.0] = 1.0
     return lengths
@@ -90,7 +90,7 @@ def _estimated_gain(unit: UnitRows) -> float:
     products = unit.products()
     v = np.random.default_rng(0).standard_normal(unit.shape[1])
     gain = 1.0
-    for _ in range(PROBES):
+    for _ in range(PROBE_COUNT):
         w = products.backward(products.forward(v / np.linalg.norm(v)))
         gain = float(np.sqrt(np.linalg.norm(w)))
         if gain == 0.0:
