@@ -8,7 +8,9 @@ copy of a file with another time counts as changed.
 """
 
 import hashlib
+import math
 import os
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -19,6 +21,7 @@ DIGEST_BYTES = 16
 CHUNK = 1 << 20  # numbers hashed together, so that an array in another order is not copied in whole
 SAMPLE_BYTES = 4096
 SAMPLES_BETWEEN = 64
+PROBE_SEED, PROBE_DIGITS = 0, 10
 
 
 def digest_of(*parts: Any) -> str:
@@ -35,6 +38,20 @@ def digest_of(*parts: Any) -> str:
     hasher = hashlib.blake2b(digest_size=DIGEST_BYTES)
     _add(hasher, parts)
     return hasher.hexdigest()
+
+
+def answers_of(function: Callable[[NDArray[Any]], Any], length: int) -> tuple[NDArray[Any], ...]:
+    """Return what a function of vectors answers to two fixed ones, to 10 digits of the largest number.
+
+    So that something which is known by its answers only, like an operator, can have a digest.
+    """
+    answers = []
+    for probe in np.random.default_rng(PROBE_SEED).standard_normal((2, length)):
+        answer = np.asarray(function(probe), dtype=float)
+        largest = np.max(np.abs(answer), initial=0.0)
+        unit = 10.0 ** (math.ceil(math.log10(largest)) - PROBE_DIGITS) if 0 < largest < math.inf else 1.0
+        answers.append(np.rint(answer / unit) * unit + 0.0)  # no -0.0
+    return tuple(answers)
 
 
 def _add(hasher: Any, part: Any) -> None:

@@ -46,4 +46,5 @@ class Facts(NamedTuple):
             n_workers=len(pool.cards),
             round_work=round_work,
             anchored_price=pool.anchored_price,
+            proven_convex=pool.proven_convex,
         )

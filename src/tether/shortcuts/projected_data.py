@@ -83,8 +83,8 @@ def with_projected_data(way: Way, warm: bool) -> ProjectedData | None:
             return None
         basis, length = found
         data = _product(objective.design, basis)
-    weights, (p, r) = objective.weights, basis.shape
-    narrow = GLM(data, objective.y, objective.loss, l2=objective.l2, sample_weight=weights)
+    p, r = basis.shape
+    narrow = objective.with_rows(data)  # labels are prepared already
     narrow.compile()
     within = Affine(np.eye(1, r, r - 1), length) if length else Unconstrained(r)
     return ProjectedData(
