@@ -134,6 +134,8 @@ def plain_array(name: str, value: Any) -> NDArray[Any]:
 def numbers(name: str, value: Any) -> NDArray[Any]:
     """Return the value as a real NumPy array without copying one, or refuse it."""
     array = plain_array(name, value)
+    if array.ndim == 0 and array.dtype.kind not in _REAL_KINDS:
+        raise ValueError(f"{name} must be an array of real numbers, got {shown(value)}.")
     _require_real(name, array.dtype)
     return array
 
