@@ -19,13 +19,14 @@ from scipy.optimize import LinearConstraint
 from tether.arrays import Array
 from tether.constraints import Constraint
 from tether.engines import Engine, as_engine
+from tether.inputs import switch
 from tether.methods import Method
 from tether.objectives import Objective
 from tether.requests import Reply
 from tether.run.budgets import Budgets, Clock
 from tether.run.callback import Callback, Listener, as_callback
 from tether.run.keeper import Keeper, as_path
-from tether.run.opening import Opening, as_audit, as_objective, as_switch, as_tol
+from tether.run.opening import Opening, as_audit, as_objective, as_tol
 from tether.run.progress import progress
 from tether.run.record import Record
 from tether.run.solution import Counts, Solution
@@ -124,7 +125,7 @@ def solve(
     clock, place = Clock(), as_engine(engine, as_objective(objective))
     with place.together(), one_blas_thread():
         budgets = Budgets.checked(max_passes, max_rounds, max_seconds)
-        tol, audit, verbose = as_tol(tol), as_audit(audit), as_switch("verbose", verbose)
+        tol, audit, verbose = as_tol(tol), as_audit(audit), switch("verbose", verbose)
         listener, path = Listener(as_callback(callback)), as_path(checkpoint, checked=place.leads)
         opening = Opening(objective, constraint, method, x0=x0, seed=seed, engine=place)
         way = opening.way(tol)

@@ -3,9 +3,9 @@
 import math
 import time
 from dataclasses import dataclass, field
-from numbers import Real
 from typing import Any
 
+from tether.inputs import positive
 from tether.problem import Facts
 from tether.requests import Descend
 from tether.run.solution import Counts, Status
@@ -26,14 +26,10 @@ class Budgets:
     def checked(cls, max_passes: Any, max_rounds: Any, max_seconds: Any) -> "Budgets":
         """Return budgets that make sense, 1000 passes where nothing is said."""
         budgets = {"max_passes": max_passes, "max_rounds": max_rounds, "max_seconds": max_seconds}
-        for name, value in budgets.items():
-            if value is not None and not (_is_number(value) and value > 0):
-                raise ValueError(
-                    f"{name} must be a positive number, got {value!r}; leave it out for no limit."
-                )
-        if all(value is None for value in budgets.values()):
-            max_passes = DEFAULT_PASSES
-        return cls(max_passes, max_rounds, max_seconds)
+        limits = {name: _limit(name, value) for name, value in budgets.items()}
+        if all(value is None for value in limits.values()):
+            limits["max_passes"] = DEFAULT_PASSES
+        return cls(**limits)
 
     def spent(self, counts: Counts, seconds: float, facts: Facts) -> Status | None:
         """Return the budget that is used up, if one is."""
@@ -113,5 +109,7 @@ def _amount(pair: tuple[float, Status]) -> float:
     return pair[0]
 
 
-def _is_number(value: object) -> bool:
-    return isinstance(value, Real) and not isinstance(value, bool)
+def _limit(name: str, value: Any) -> float | None:
+    """Return a budget; infinity is none."""
+    unlimited = value is None or (isinstance(value, float) and value == math.inf)
+    return None if unlimited else positive(name, value)

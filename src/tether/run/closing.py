@@ -84,7 +84,7 @@ class Closing:
         status, gap = _judged(ending.status, accuracy.is_met(best)), accuracy.gap(best)
         detail = ending.detail if status is ending.status else ""
         algorithm = self.conversation.algorithm
-        remarks = [status.message + detail, algorithm.describe(run.state), self.way.note, _doubt(run)]
+        remarks = [status.message + detail, algorithm.describe(run.state), self.way.note, self._doubt(run)]
         return Solution(
             x=best.x,
             fun=best.value,
@@ -99,6 +99,15 @@ class Closing:
             method=repr(algorithm),
         )
 
+    def _doubt(self, run: Run) -> str:
+        """Say why there is no certificate though there should be one."""
+        seen = self.way.original.objective.nonconvexity
+        if seen:
+            return f"F is not convex ({seen}), so that x is at best stationary and no gap can be certified"
+        if run.nonconvex:
+            return f"F is not as convex as it says ({run.nonconvex}), so that no gap can be certified"
+        return ""
+
     def _accuracy(self, run: Run) -> Accuracy:
         """Return what is good enough in the user's variables."""
         if run.nonconvex:
@@ -111,10 +120,3 @@ def _judged(status: Status, accurate: bool) -> Status:
     if accurate and status is not Status.DIVERGED:
         return Status.CONVERGED
     return Status.EXHAUSTED if status is Status.CONVERGED else status
-
-
-def _doubt(run: Run) -> str:
-    """Say why there is no certificate though there should be one."""
-    if not run.nonconvex:
-        return ""
-    return f"F is not as convex as it should be ({run.nonconvex}), so that no gap can be certified"

@@ -1,14 +1,13 @@
 """The beginning of a run: the user's words, validated once and turned into a conversation."""
 
-import math
 from typing import Any
 
 import numpy as np
 
 from tether.arrays import Array
-from tether.constraints import as_constraint
+from tether.constraints import aligned_vector, as_constraint
 from tether.engines import Engine
-from tether.inputs import numbers
+from tether.inputs import nonnegative, positive, vector, whole_number
 from tether.methods import as_method
 from tether.needs import check_needs
 from tether.objectives import Objective
@@ -28,11 +27,11 @@ class Opening:
         self._objective, self._seed, self.engine = objective, as_seed(seed), engine
         self.method = as_method(method)
         self._constraint = constraint
-        self._x0 = None if x0 is None else as_start(x0, self._objective.dim)
+        self._x0 = None if x0 is None else as_start(x0, objective.dim, objective.names)
 
     def way(self, tol: float) -> Way:
         """Return the problem to run, by a shortcut where the method allows it and the data is here."""
-        constraint = as_constraint(self._constraint, self._objective.dim)
+        constraint = as_constraint(self._constraint, self._objective.dim, self._objective.names)
         check_needs(
             type(self.method).__name__,
             self.method.needs,
@@ -83,42 +82,20 @@ def as_objective(objective: Any) -> Objective:
 
 def as_seed(seed: Any) -> int:
     """Return a seed, or refuse what is none."""
-    if isinstance(seed, bool) or not isinstance(seed, int | np.integer) or seed < 0:
-        raise ValueError(f"seed must be a whole number of at least 0, got {seed!r}.")
-    return int(seed)
+    return whole_number("seed", seed)
 
 
 def as_tol(tol: Any) -> float:
     """Return an accuracy, or refuse what is none."""
-    if not (_is_number(tol) and 0 <= tol < math.inf):
-        raise ValueError(f"tol must be a number of at least 0, got {tol!r}.")
-    return float(tol)
+    return nonnegative("tol", tol)
 
 
 def as_audit(audit: Any) -> float | None:
     """Return the passes between two audits; None: never."""
-    if audit is not None and not (_is_number(audit) and audit > 0):
-        raise ValueError(f"audit must be a positive number of passes, or None for never, got {audit!r}.")
-    return None if audit is None or math.isinf(audit) else float(audit)
+    return None if audit is None else positive("audit", audit)
 
 
-def as_switch(name: str, value: Any) -> bool:
-    """Return True or False, or refuse what is neither."""
-    if not isinstance(value, bool | np.bool_):
-        raise TypeError(f"{name} must be True or False, got {value!r}.")
-    return bool(value)
-
-
-def as_start(x0: Any, dim: int) -> Array:
-    """Return a starting point, or refuse what is none."""
-    start = np.array(numbers("x0", x0.x if isinstance(x0, Solution) else x0), dtype=np.float64)
-    if start.shape != (dim,):
-        raise ValueError(f"x0 must be a vector of length {dim}, got an array of shape {start.shape}.")
-    if not np.isfinite(start).all():
-        raise ValueError("x0 must be finite; it has NaN or infinite entries.")
-    return start
-
-
-def _is_number(value: Any) -> bool:
-    real = isinstance(value, int | float | np.integer | np.floating)
-    return real and not isinstance(value, bool) and not math.isnan(value)
+def as_start(x0: Any, dim: int, names: tuple[str, ...] | None) -> Array:
+    """Return a starting point in the order of the variables, by name where it has names; or refuse it."""
+    given = x0.x if isinstance(x0, Solution) else aligned_vector(x0, names)
+    return vector("x0", given, dim).copy()
