@@ -6,7 +6,7 @@ import scipy.sparse as sp
 
 from tether.constraints import Affine
 from tether.constraints.algebra.factor import product_fills_in, work_of_factorising
-from tether.constraints.algebra.sparse import ITERATION_LIMIT, FACTORISING_WORK, _converges_within, _unit_rows
+from tether.constraints.algebra.sparse import FACTORISING_WORK, ITERATION_LIMIT, _converges_within, _unit_rows
 
 
 def banded(rows, length, stride):
