@@ -13,17 +13,17 @@ from numpy.typing import NDArray
 from tether import threads
 from tether.arrays import Array, Indices
 from tether.digest import digest_of
-from tether.inputs import matrix, nonnegative
+from tether.inputs import matrix, nonnegative, switch
 from tether.lazy import lazy
 from tether.objectives.base import Evaluation, Kind, Objective, Smoothness
 from tether.objectives.design import COMPILE_FROM, Rows, as_design
-from tether.objectives.glm_data import Coefficients, checked_weights, column_names, require_length
+from tether.objectives.glm_data import Coefficients, checked_weights, require_length, variable_names
 from tether.objectives.losses import Loss, as_loss
 from tether.objectives.losses.checks import check_loss, fingerprint
 from tether.objectives.losses.curvature import curvature_of
 from tether.objectives.losses.kernel_codes import coded, is_built_in
 from tether.objectives.second_moment import SecondMoment
-from tether.objectives.smoothness import require_moderate, truth
+from tether.objectives.smoothness import require_moderate
 from tether.objectives.walk import Walk, Walked, walk_in_numpy
 
 if TYPE_CHECKING:
@@ -107,7 +107,7 @@ class GLM(Objective):
         self.loss = as_loss(loss, n_classes)
         self.l2 = nonnegative("l2", l2)
         require_moderate("l2", self.l2)
-        self.fit_intercept = truth("fit_intercept", fit_intercept)
+        self.fit_intercept = switch("fit_intercept", fit_intercept)
         data = matrix("X", X)
         self.n_samples = data.shape[0]
         self.y = np.asarray(self.loss.prepare(y))
@@ -122,7 +122,7 @@ class GLM(Objective):
         self.design = as_design(data, one_output=self.n_outputs == 1, ones=self.fit_intercept)
         self.dim = self.design.width * self.n_outputs
         if self.n_outputs == 1:
-            self.names = column_names(X, data.shape[1], self.fit_intercept)
+            self.names = variable_names(X, self.fit_intercept)
 
     def with_rows(self, X: Any) -> "GLM":
         """Return the model of the same samples with other columns, without a column of ones behind them."""

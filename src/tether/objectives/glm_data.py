@@ -6,6 +6,7 @@ from numpy.typing import NDArray
 
 from tether.arrays import Array
 from tether.inputs import vector
+from tether.names import Names, column_names
 
 
 class Coefficients(NamedTuple):
@@ -33,10 +34,7 @@ def checked_weights(sample_weight: Any, n_samples: int) -> Array:
     return weights
 
 
-def column_names(table: Any, width: int, fit_intercept: bool = False) -> tuple[str, ...] | None:
+def variable_names(table: Any, fit_intercept: bool = False) -> Names | None:
     """Return the names of the columns of a data frame, "intercept" last where there is one; else None."""
-    columns = getattr(table, "columns", None)
-    if columns is None or len(columns) != width:
-        return None
-    names = tuple(map(str, columns))
-    return (*names, "intercept") if fit_intercept else names
+    names = column_names(table)
+    return (*names, "intercept") if names is not None and fit_intercept else names

@@ -15,11 +15,11 @@ from tether import threads
 from tether.arrays import Array, Indices
 from tether.digest import digest_of
 from tether.inputs import matrix as checked_matrix
-from tether.inputs import numbers, vector
+from tether.inputs import number, vector
 from tether.lazy import lazy
+from tether.names import column_names
 from tether.objectives.base import Evaluation, Kind, Objective, Smoothness
 from tether.objectives.design import COMPILE_FROM, as_design
-from tether.objectives.glm_data import column_names
 from tether.objectives.smoothness import require_moderate
 from tether.objectives.spectrum import (
     gram_is_affordable,
@@ -88,8 +88,8 @@ class Quadratic(Objective):
         self.linear = np.zeros(self.dim) if linear is None else vector("linear", linear)
         if len(self.linear) != self.dim:
             raise ValueError(f"linear must have length {self.dim}, the width of C, got {len(self.linear)}.")
-        self.constant = _finite_number("constant", constant)
-        self.names = column_names(matrix if factors is None else factors, self.dim)
+        self.constant = number("constant", constant)
+        self.names = column_names(matrix if factors is None else factors)
         self.uses_blas = factors is None and self.dim >= _BLAS_WIDTH
 
     def kind(self) -> Kind:
@@ -272,10 +272,3 @@ class _MatrixForm(Form):
         else:
             below = 0.0
         return Smoothness(2.0 * self.largest, 2.0 * self.largest, 2.0 * max(0.0, below))
-
-
-def _finite_number(name: str, value: Any) -> float:
-    number = numbers(name, value)
-    if number.ndim != 0 or not np.isfinite(number):
-        raise ValueError(f"{name} must be one finite number, got {value!r}.")
-    return float(number)

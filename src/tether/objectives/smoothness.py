@@ -3,7 +3,7 @@
 import math
 from typing import Any, NamedTuple, Self
 
-from tether.inputs import nonnegative
+from tether.inputs import nonnegative, switch
 
 #: Constants beyond this overflow when methods square and invert them.
 LARGEST_CONSTANT = 1e100
@@ -49,7 +49,7 @@ class Smoothness(_Constants):
                 f"convexity must be at most maximum and full, which bound the curvature from above, "
                 f"got {mu:g} and {min(largest, whole):g}."
             )
-        return super().__new__(cls, largest, whole, mu, truth("exact", exact))
+        return super().__new__(cls, largest, whole, mu, switch("exact", exact))
 
     def _replace(self, **changes: Any) -> "Smoothness":
         return Smoothness(**{**self._asdict(), **changes})
@@ -73,10 +73,3 @@ def require_moderate(name: str, constant: float) -> None:
             f"{name} must keep the curvature of F below {LARGEST_CONSTANT:g}, got {constant:.3g}; "
             f"divide {name} by a large number."
         )
-
-
-def truth(name: str, value: Any) -> bool:
-    """Return the value as a bool, or refuse what only counts as one."""
-    if value is True or value is False or type(value).__name__ == "bool_":
-        return bool(value)
-    raise ValueError(f"{name} must be True or False, got {value!r}.")
