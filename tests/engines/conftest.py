@@ -16,6 +16,7 @@ import pytest
 import tether
 
 PROGRAMS = Path(sys.executable).parent
+SLOWNESS = 5  # how much slower than ours a machine may be
 
 
 class Field:
@@ -53,7 +54,8 @@ class Field:
         return self.running[name]
 
     def finish(self, name, seconds):
-        """Wait for a program and return its exit code."""
+        """Wait for a program, as many seconds as it may take on our machine, and return its exit code."""
+        seconds *= SLOWNESS
         try:
             return self.running[name].wait(seconds)
         except subprocess.TimeoutExpired:
@@ -67,7 +69,7 @@ class Field:
 
     def wait_for(self, what, seconds, watched):
         """Wait until something is true; a program that ends meanwhile is a failure."""
-        deadline = time.monotonic() + seconds
+        deadline = time.monotonic() + SLOWNESS * seconds
         while not what():
             ended = self.running[watched].poll() is not None
             if (ended and not what()) or time.monotonic() > deadline:
@@ -84,7 +86,7 @@ class Field:
         process = self.running.pop(name)
         for pid in [process.pid, *descendants(process.pid)]:
             _signal(pid, signal.SIGKILL)
-        process.wait(10)
+        process.wait(60)
 
     def stop(self):
         """End everything that was started, politely first."""
@@ -96,7 +98,7 @@ class Field:
                 process.wait(10)
             for pid in [process.pid, *left]:
                 _signal(pid, signal.SIGKILL)
-            process.wait(10)
+            process.wait(60)
 
 
 def descendants(pid, command=""):

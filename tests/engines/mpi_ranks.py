@@ -6,13 +6,17 @@ import os
 import signal
 import sys
 from pathlib import Path
+from typing import Any, NamedTuple
 
 import numpy as np
 from mpi4py import MPI as mpi  # noqa: N811
 
 import tether
+from tether.engines.local_work import Memory
 from tether.engines.mpi import MPI, shard
 from tether.methods import DelayedSVRG, Scaffold
+from tether.objectives.losses import Huber
+from tether.requests import Dual
 
 WORLD = mpi.COMM_WORLD
 RANK = WORLD.rank
@@ -27,10 +31,27 @@ METHODS = {
 }
 
 
-def local(rank, dim=DIM):
+def local(rank, dim=DIM, loss="squared", l2=0.1, fit_intercept=False):
     rng = np.random.default_rng([7, rank])
     X = rng.standard_normal((SIZES[rank], dim)) * np.linspace(1.0, 2.0, dim)
-    return tether.GLM(X, X @ rng.standard_normal(dim) + rng.standard_normal(len(X)), "squared", l2=0.1)
+    y = X @ rng.standard_normal(dim) + rng.standard_normal(len(X))
+    return tether.GLM(X, y, loss, l2=l2, fit_intercept=fit_intercept)
+
+
+class Verdict(NamedTuple):
+    """Something to agree on."""
+
+    number: int
+    reason: str
+    point: np.ndarray
+    dual: Dual | None
+
+
+class Kept(NamedTuple):
+    """A run as a checkpoint holds it: the classes of its parts are in no type."""
+
+    state: Any
+    memory: Any
 
 
 class Faulty(tether.Objective):
@@ -59,11 +80,17 @@ def not_a_number(evaluation):
     return evaluation._replace(value=np.nan)
 
 
+def mark_progress():
+    """Show that this rank gets on."""
+    Path(sys.argv[1], "progress").touch()
+
+
 def on(rank, there, elsewhere):
     return there if rank == RANK else elsewhere
 
 
 def solve(objective=None, constraint=CONSTRAINT, method="dp-svrg", *, engine=None, **settings):
+    mark_progress()
     settings = {"max_rounds": 12, "tol": 1e-13} | settings
     objective = local(RANK) if objective is None else objective
     return tether.solve(objective, constraint, method, engine=engine or MPI(size=WORLD.size), **settings)
@@ -71,9 +98,10 @@ def solve(objective=None, constraint=CONSTRAINT, method="dp-svrg", *, engine=Non
 
 def told(action):
     """Return what each rank raised, as text."""
+    mark_progress()
     try:
         action()
-    except Exception as error:
+    except (Exception, KeyboardInterrupt) as error:
         return WORLD.gather(f"{type(error).__name__}: {error}")
     return WORLD.gather("nothing")
 
@@ -121,6 +149,49 @@ def leading(folder):
     return dict(zip(keys, map(WORLD.gather, values), strict=True))
 
 
+class LostError(Exception):
+    """An error that no other rank could build."""
+
+
+def deciding(folder):
+    """Have rank 0 decide this and that."""
+    engine = MPI()
+    verdict = Verdict(
+        RANK, f"of rank {RANK}", np.array([0.1, np.nan, -np.inf]) * (RANK + 1), Dual(0.1 * RANK)
+    )
+    heard = engine.agree(lambda: verdict, Verdict)
+    rounds = engine.agree(lambda: (verdict.reason, "more")[: RANK + 1], None)
+
+    def fail(error):
+        raise error
+
+    errors = {
+        "value": ValueError("no such setting"),
+        "file": FileNotFoundError(2, "No such file or directory", "run.npz"),
+        "key": KeyError("step"),
+        "own": LostError("gone"),
+        "interrupt": KeyboardInterrupt(),
+    }
+    failures = {
+        name: told(lambda e=error: engine.agree(lambda: fail(e), None)) for name, error in errors.items()
+    }
+    failures["unpackable"] = told(lambda: engine.agree(lambda: [1.0], None))
+    kept = Kept(
+        Dual(0.5), engine.collect(Memory(np.full((2, 3), float(RANK)), since=RANK) if RANK else Memory())
+    )
+    blank = Kept(Dual(), engine.collect(Memory()))  # what a rank knows before it hears of a checkpoint
+    back = engine.agree(lambda: kept, like=blank)
+    mine = engine.hand_out(back.memory)
+    memories = [
+        back.state.rate,
+        len(back.memory),
+        mine.since,
+        None if mine.duals is None else mine.duals.tolist(),
+    ]
+    values = [heard.number, heard.reason, heard.point.tobytes().hex(), heard.dual.rate, list(rounds)]
+    return {"values": WORLD.gather(values), "failures": failures, "memories": WORLD.gather(memories)}
+
+
 def refusals(folder):
     """Do many things wrongly, and one rightly at the end."""
     engine = MPI()
@@ -156,6 +227,10 @@ def refusals(folder):
     other_x0 = np.full(DIM, on(2, 1.0, 0.25)) + np.eye(DIM)[0]
     told_by = {
         "dims": told(lambda: solve(local(RANK, on(2, 5, 4)), None)),
+        "l2": told(lambda: solve(local(RANK, l2=on(2, 0.2, 0.1)))),
+        "loss": told(lambda: solve(local(RANK, loss=on(1, "huber", "squared")))),
+        "loss settings": told(lambda: solve(local(RANK, loss=Huber(on(1, 2.0, 1.0))))),
+        "intercept": told(lambda: solve(local(RANK, fit_intercept=RANK == 1), None)),
         "seeds": told(lambda: solve(seed=on(1, 3, 0))),
         "constraints": told(lambda: solve(constraint=wide)),
         "kinds": told(lambda: solve(constraint=on(2, None, CONSTRAINT))),
@@ -229,6 +304,7 @@ def crash(folder):
 if __name__ == "__main__":
     place = Path(sys.argv[1])
     for check in sys.argv[2:]:
+        mark_progress()
         outcome = globals()[check](place)
         if RANK == 0:
             (place / f"{check}.json").write_text(json.dumps(outcome))

@@ -292,7 +292,7 @@ def test_a_worker_whose_loss_is_nan_is_named(federation):
         ("abc", TypeError, "worker 0"),
         (local(0), TypeError, "list"),
         ([local(0), 3], TypeError, "worker 1"),
-        ([local(0), tether.Quadratic(matrix=np.eye(2), linear=np.zeros(2))], ValueError, "worker 1 has 2"),
+        ([local(0), tether.GLM(np.eye(2), [1.0, 2.0], "squared", l2=0.1)], ValueError, "worker 1 has 2"),
     ],
 )
 def test_wrong_workers_are_refused_by_name(objectives, error, words):

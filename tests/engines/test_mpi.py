@@ -1,18 +1,21 @@
 """Ranks of a real MPI job do what the workers of a Federation do, and never wait for each other in vain."""
 
+import ast
 import importlib.util
 import json
 import os
+import re
 import shutil
 import subprocess
 import sys
+import tempfile
+import time
 from pathlib import Path
 
 import numpy as np
 import pytest
 
-from tether.engines.mpi.settings import alike, difference, digest, leaves, ranks, sketch, sketch_of
-from tether.requests import Descend, Dual, Gradient
+import tether
 
 SCRIPT = Path(__file__).with_name("mpi_ranks.py")
 BIN = str(Path(sys.executable).parent)
@@ -20,25 +23,44 @@ LAUNCHER = shutil.which("mpiexec.gforker", path=BIN) or shutil.which("mpiexec", 
 #: Ranks talk through shared memory only; one thread each.
 QUIET = {"UCX_TLS": "sm,self", "OPENBLAS_NUM_THREADS": "1", "OMP_NUM_THREADS": "1"}
 
+SILENCE = 300.0  # seconds; a run of a few rounds takes one at most, on a busy machine ten
+
+pytestmark = pytest.mark.timeout(3600)  # of all that share a job; a job that hangs is found before
 needs_mpi = pytest.mark.skipif(
     LAUNCHER is None or importlib.util.find_spec("mpi4py") is None, reason="needs mpi4py and mpiexec"
 )
 
 
-def launch(folder, *checks, n=3, module=("-m", "mpi4py"), tries=2):
-    """Run ranks to their end. MPICH now and then hangs before any of them has begun, so try twice."""
-    command = [LAUNCHER, "-n", str(n), sys.executable, *module, str(SCRIPT), str(folder), *checks]
-    pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
-    job = subprocess.Popen(command, env=os.environ | QUIET, text=True, **pipes)
-    try:
-        out, err = job.communicate(timeout=100)
-    except subprocess.TimeoutExpired:
-        job.terminate()  # which the launcher passes on to the ranks; killed, it would leave them behind
-        job.communicate(timeout=20)
-        if tries == 1:
-            raise
-        return launch(folder, *checks, n=n, module=module, tries=tries - 1)
-    return subprocess.CompletedProcess(command, job.returncode, out, err)
+def launch(folder, *checks, n=3, module=("-m", "mpi4py")):
+    """Run ranks to their end, however long that takes, as long as they get on."""
+    mark, command = folder / "progress", [LAUNCHER, "-n", str(n), sys.executable, *module]
+    command += [str(SCRIPT), str(folder), *checks]
+    for _ in range(2):
+        mark.unlink(missing_ok=True)
+        done = run_unless_silent(command, mark)
+        if done.returncode is not None or mark.exists():  # MPICH now and then hangs before any rank has begun
+            break
+    assert done.returncode is not None, f"no rank got on for {SILENCE:g} s: {done.stderr}"
+    return done
+
+
+def run_unless_silent(command, mark):
+    """Run a program that leaves a mark whenever it gets on; end it if it does not. Its code then is None."""
+    with tempfile.TemporaryFile("w+") as out, tempfile.TemporaryFile("w+") as err:
+        job = subprocess.Popen(command, env=os.environ | QUIET, stdout=out, stderr=err)
+        started = time.time()
+        while job.poll() is None and time.time() - last_mark(mark, started) < SILENCE:
+            time.sleep(0.05)
+        code = job.poll()
+        if code is None:
+            job.terminate()  # which the launcher passes on to the ranks; killed, it would leave them behind
+            job.wait(60)
+        texts = [file.read() for file in (out, err) if file.seek(0) == 0]
+    return subprocess.CompletedProcess(command, code, *texts)
+
+
+def last_mark(mark, started):
+    return max(started, mark.stat().st_mtime) if mark.exists() else started
 
 
 def outcomes(folder, *checks, n=3):
@@ -55,16 +77,8 @@ def folder(tmp_path_factory):
 @pytest.fixture(scope="module")
 def job(folder):
     """One job of three ranks that does nearly everything."""
-    return outcomes(folder, "agreement", "leading", "refusals", "first_half", "interrupted", "page")
-
-
-def run_python(code, **environment):
-    return subprocess.run(
-        [sys.executable, "-c", code],
-        env=os.environ | QUIET | environment,
-        capture_output=True,
-        text=True,
-        timeout=240,
+    return outcomes(
+        folder, "agreement", "leading", "deciding", "refusals", "first_half", "interrupted", "page"
     )
 
 
@@ -126,6 +140,57 @@ def test_rank_0_decides_when_a_run_is_over(leading):
 
 
 @needs_mpi
+def test_all_ranks_return_the_bits_that_rank_0_decided(job):
+    point = np.array([0.1, np.nan, -np.inf]).tobytes().hex()
+    assert job["deciding"]["values"] == [[0, "of rank 0", point, 0.0, ["of rank 0"]]] * 3
+
+
+@needs_mpi
+@pytest.mark.parametrize(
+    ("raised", "message"),
+    [
+        ("value", "ValueError: no such setting"),
+        ("file", "FileNotFoundError: [Errno 2] No such file or directory: 'run.npz'"),
+        ("key", "RuntimeError: rank 0: KeyError: 'step'"),
+        ("own", "RuntimeError: rank 0: LostError: gone"),
+        ("interrupt", "KeyboardInterrupt: "),
+        (
+            "unpackable",
+            "TypeError: value is a list, which cannot be packed; use arrays of numbers, numbers, ",
+        ),
+    ],
+)
+def test_all_ranks_raise_what_rank_0_raised(job, raised, message):
+    told = job["deciding"]["failures"][raised]
+    assert told[0].startswith(message)
+    assert told == [told[0]] * 3
+
+
+@needs_mpi
+def test_each_rank_gets_its_own_memory_back_from_rank_0(job):
+    duals = [None, [[1.0] * 3] * 2, [[2.0] * 3] * 2]
+    assert job["deciding"]["memories"] == [[0.5, 3, rank, duals[rank]] for rank in range(3)]
+
+
+PICKLING = {"bcast", "gather", "allgather", "scatter", "alltoall", "send", "recv", "reduce", "allreduce"}
+
+
+@pytest.mark.xfail(strict=True, reason="as long as Engine.lead is there")
+def test_nothing_is_pickled_between_ranks():
+    """In mpi4py, methods in small letters pickle and those that begin with a capital take buffers."""
+    for path in Path(tether.engines.__file__).with_name("mpi").glob("*.py"):
+        names = {part for node in ast.walk(ast.parse(path.read_text())) for part in _names_used(node)}
+        assert not names & (PICKLING | {"pickle"}), path.name
+
+
+def _names_used(node):
+    """Return the modules that a node imports and the attribute that it reads."""
+    if isinstance(node, ast.Import):
+        return [alias.name for alias in node.names]
+    return [node.attr] if isinstance(node, ast.Attribute) else [getattr(node, "module", None)]
+
+
+@needs_mpi
 def test_the_script_of_the_documentation_runs(job, folder):
     assert job["page"] == [[True, True], [True, False], [True, False]]
     assert (folder / "run.npz").exists()
@@ -144,6 +209,13 @@ def refusals(job):
     ("wrong", "message"),
     [
         ("dims", "ValueError: objectives must have one dimension: rank 0 has 4 and rank 2 has 5; give all"),
+        (
+            "l2",
+            "ValueError: objectives may differ in their data only: l2 is 0.1 on rank 0 and 0.2 on rank 2;",
+        ),
+        ("loss", "data only: loss is 'Squared' on rank 0 and 'Huber' on rank 1; give all the same settings"),
+        ("loss settings", "differ in their data only: delta is 1.0 on rank 0 and 2.0 on rank 1;"),
+        ("intercept", "differ in their data only: fit_intercept is False on rank 0 and True on rank 1;"),
         ("seeds", "ValueError: ranks 0 and 1 run different settings (seed is 0 on rank 0 and 3 on rank 1);"),
         ("constraints", "ValueError: ranks 0 and 1 run different settings (projection is a vector of norm"),
         ("kinds", "(constraint is 'Affine' on rank 0 and 'Unconstrained' on rank 2); give every rank"),
@@ -214,11 +286,23 @@ def test_a_checkpoint_of_three_ranks_resumes_bit_for_bit_on_three(job, folder):
     assert resumed == {name: [x] * 3 for name, x in job["first_half"].items()}
 
 
+@pytest.fixture(scope="module")
+def fewer(job, folder):
+    return outcomes(folder, "fewer", n=2)["fewer"]
+
+
 @needs_mpi
-def test_a_checkpoint_of_three_ranks_is_refused_on_two(job, folder):
-    told = outcomes(folder, "fewer", n=2)["fewer"]
-    assert told[0].startswith("ValueError: checkpoint") and "belongs to another" in told[0]
-    assert told[1] == told[0]
+def test_a_checkpoint_of_three_ranks_is_refused_on_two(fewer):
+    assert fewer[0].startswith("ValueError: checkpoint")
+    assert fewer[1] == fewer[0]
+
+
+@needs_mpi
+@pytest.mark.xfail(strict=True, reason="as long as checkpoints compare the method's settings first")
+def test_the_refusal_of_another_number_of_ranks_speaks_of_ranks(fewer):
+    words = fewer[0].split(".npz'")[1]
+    assert re.search(r"\b(ranks|workers)\b", words) and {"3", "2"} <= set(re.findall(r"\d+", words))
+    assert "interval" not in words
 
 
 @needs_mpi
@@ -226,80 +310,3 @@ def test_an_interrupt_of_one_rank_stops_all_at_the_same_round(job, folder):
     first, *others = job["interrupted"]
     assert first[0] == "INTERRUPTED" and first[1] > 1 and others == [first, first]
     assert (folder / "stopped.npz").exists()
-
-
-# --- how a job is started --------------------------------------------------------------------------------
-
-
-@needs_mpi
-def test_a_launcher_of_another_mpi_is_found_out_unless_one_rank_is_meant():
-    code = "from tether.engines import MPI; print(MPI(size=1).leads); MPI()"
-    done = run_python(code, OMPI_COMM_WORLD_SIZE="3")
-    assert done.stdout == "True\n" and done.returncode != 0
-    assert (
-        "Open MPI started 3 processes (OMPI_COMM_WORLD_SIZE=3) but mpi4py talks to MPICH, which sees 1; "
-        "start with the mpiexec of MPICH"
-    ) in done.stderr
-
-
-def test_mpi4py_is_imported_late_and_if_missing_named_with_the_remedy():
-    early = "import sys, tether; print('mpi4py' in sys.modules); sys.modules['mpi4py'] = None"
-    done = run_python(early + "; tether.engines.MPI()")
-    assert done.stdout == "False\n"
-    assert "ImportError: engine MPI() needs mpi4py: pip install 'tether[mpi]'." in done.stderr
-
-
-# --- how settings are compared ---------------------------------------------------------------------------
-
-START = np.linspace(-1.0, 2.0, 5)
-REQUEST = Descend(START, 5, 0.1, 3, clock=7, dual=Dual(0.5, np.array([0.25, 0.75])))
-
-
-def test_a_request_falls_into_named_parts():
-    parts = leaves(REQUEST)
-    assert (parts["request"], parts["steps"], parts["dual"], parts["dual.rate"]) == (
-        "Descend",
-        5,
-        "Dual",
-        0.5,
-    )
-    assert parts["start"] is START
-
-
-@pytest.mark.parametrize(
-    "change",
-    [
-        {"steps": 6},
-        {"step_size": np.nextafter(0.1, 1)},
-        {"start": START + np.array([0, 0, 0, 0, 1e-15])},
-        {"dual": Dual(0.5)},
-        {"anchor": START},
-        {"start": START[::-1]},
-        {"start": START[[0, 2, 1, 3, 4]]},
-    ],
-)
-def test_digests_differ_in_the_last_bit(change):
-    assert digest(leaves(REQUEST._replace(**change))) != digest(leaves(REQUEST))
-    assert digest(leaves(REQUEST._replace(start=START.copy()))) == digest(leaves(REQUEST))
-
-
-def test_rounding_is_no_difference_but_a_setting_is():
-    rounded = REQUEST._replace(start=START * (1 + 1e-15), step_size=0.1 * (1 + 1e-15))
-    assert difference([sketch(leaves(REQUEST)), sketch(leaves(rounded))]) == ""
-    changed = [REQUEST, rounded, REQUEST._replace(dual=Dual(0.25, REQUEST.dual.weights))]
-    assert (
-        "ranks 0 and 2 run different settings (dual.rate is 0.5 on rank 0 and 0.25 on rank 2)"
-        in difference([sketch(leaves(request)) for request in changed])
-    )
-    other = [sketch(leaves(REQUEST)), sketch(leaves(Gradient(START)))]
-    assert "(request is 'Descend' on rank 0 and 'Gradient' on rank 1)" in difference(other)
-
-
-def test_vectors_of_equal_norm_are_told_apart():
-    assert not alike(sketch_of(START), sketch_of(START[::-1]))
-    assert not alike(sketch_of(START), sketch_of(-START))
-    assert alike(sketch_of(np.full(3, np.nan)), sketch_of(np.full(3, np.nan)))
-
-
-def test_ranks_are_listed_in_words():
-    assert [ranks(few) for few in ([1], [0, 2], [0, 1, 2])] == ["rank 1", "ranks 0 and 2", "ranks 0, 1 and 2"]

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 from tether.objectives.walk import Walk
+from tether.objectives.weighted import Weighted
 
 
 def _batch(objective, rng, size=5):
@@ -112,6 +113,13 @@ def test_strong_convexity_is_a_lower_bound(objective, rng):
     for x, y in _pairs(objective, rng):
         growth = (objective.gradient(x) - objective.gradient(y)) @ (x - y)
         assert growth >= mu * np.sum((x - y) ** 2) * (1 - 1e-9)
+
+
+def test_kind_is_plain_settings_that_survive_a_weight(objective):
+    kind = objective.kind()
+    assert {type(name) for name in kind} == {str}
+    assert {type(value) for value in kind.values()} <= {str, float, int, bool}
+    assert Weighted(objective, 0.5).kind() == kind
 
 
 def test_smoothness_is_deterministic_and_computed_once(objective):

@@ -117,7 +117,7 @@ def test_a_real_sigint_ends_a_long_run_cleanly_and_it_can_be_resumed(tmp_path):
         assert child.stdout.readline() == "ready\n"
         time.sleep(0.1)
         child.send_signal(signal.SIGINT)
-        out, err = child.communicate(timeout=60)
+        out, err = child.communicate(timeout=300)
     finally:
         child.kill()
     assert child.returncode == 0 and err == ""

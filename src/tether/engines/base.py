@@ -25,8 +25,10 @@ class MemoryLost(WorkerError):  # noqa: N818
 class Engine(ABC):
     """Carries requests to the data and projected answers back.
 
-    What a run depends on goes in and comes out: what workers remember is the memory of `exchange`. An engine
-    itself keeps connections, and otherwise only what a run can do without.
+    What workers remember goes in and comes out as memory, a `Memory` or a tuple of them; as long as all
+    workers answer, replies depend on the problem, the request and the memory alone, so that a run goes on
+    with a new engine where it was. An engine itself keeps how it reaches its workers, and during a run what
+    it needs when something goes wrong: an interrupt not yet told to all, the last answer of a worker.
     """
 
     #: Seconds between two checkpoints of a run.
@@ -70,7 +72,15 @@ class Engine(ABC):
     def exchange(self, problem: Problem, request: Request, memory: Any) -> tuple[Reply, Any]:
         """Have a request worked on where the data lives, project what comes back, and reply."""
 
-    def lead(self, action: Callable[[], T]) -> T:
+    def agree(self, decide: Callable[[], T], like: Any) -> T:
+        """Have the leader decide; every process returns what it decided, or raises what it raised.
+
+        A decision is a named tuple of arrays, numbers, strings, None and other such tuples, or one such
+        leaf; ``like`` is a value of the same kind or the class, as `tether.packing.from_bytes` needs it.
+        """
+        return decide()
+
+    def lead(self, action: Callable[[], T]) -> T:  # goes as soon as nothing calls it any more: use `agree`
         """Have the leader do something and tell everybody what came of it, an error included."""
         return action()
 

@@ -17,6 +17,7 @@ from tether.objectives.walk import Walk, Walked, walk_in_numpy
 
 __all__ = ["Array", "Evaluation", "Indices", "Objective", "Smoothness"]
 
+Kind = dict[str, str | float | int | bool]  # settings by name
 INTERPRETED = 40_000.0  # numbers that compiled code reads while Python gets through a step
 
 
@@ -123,6 +124,10 @@ class Objective(ABC):
         """Return H and g of F(x) = x^T H x / 2 + g^T x + constant where F is so and H cheap, else None."""
         return None
 
+    def kind(self) -> Kind:
+        """Return what must be the same for all workers of a federation: everything but the data."""
+        return {"objective": type(self).__name__}
+
     @property
     def unweighted(self) -> "Objective":
         """This sum without the weight that it has among other workers."""
@@ -138,10 +143,6 @@ class Objective(ABC):
         seen = [value, float(np.linalg.norm(gradient)), float(gradient @ np.arange(1.0, self.dim + 1))]
         rounded = [f"{number:.8e}" for number in seen]  # threads change the last digits of a sum
         return sha256(repr((self.kind(), self.n_samples, self.dim, rounded)).encode()).hexdigest()
-
-    def kind(self) -> dict[str, str | float | int | bool]:
-        """Return the settings that workers must share for their sums to add up to one."""
-        return {"objective": type(self).__name__}
 
     def unpack(self, x: Array) -> Any:
         """Return x in the shape natural to the model."""

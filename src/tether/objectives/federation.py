@@ -13,8 +13,8 @@ from typing import Any, final
 import numpy as np
 
 from tether.arrays import Array, Indices
-from tether.objectives.base import Evaluation, Objective, Smoothness
-from tether.objectives.pool import Card, Pool, shares_kernels, weighted, weights_of
+from tether.objectives.base import Evaluation, Kind, Objective, Smoothness
+from tether.objectives.pool import Card, Pool, check_kinds, shares_kernels, weighted, weights_of
 
 
 @final
@@ -98,6 +98,10 @@ class Federation(Objective):
         """What is known of the workers together."""
         return Pool([Card.of(local) for local in self.objectives])
 
+    def kind(self) -> Kind:
+        """That of each worker."""
+        return self.objectives[0].kind()
+
     @property
     def natural_batch(self) -> int:
         """The largest of the workers'."""
@@ -121,6 +125,8 @@ def _checked(objectives: Sequence[Objective]) -> tuple[Objective, ...]:
             raise TypeError(
                 f"objectives must hold objectives such as GLM(...); worker {k} is a {type(local).__name__}."
             )
+    check_kinds([local.kind() for local in objectives])
+    for k, local in enumerate(objectives):
         if local.dim != objectives[0].dim:
             raise ValueError(
                 f"objectives must have one dimension: worker 0 has {objectives[0].dim} and worker {k} has "

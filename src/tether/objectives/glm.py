@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from tether.arrays import Array, Indices
 from tether.inputs import matrix, nonnegative, vector
-from tether.objectives.base import Evaluation, Objective, Smoothness
+from tether.objectives.base import Evaluation, Kind, Objective, Smoothness
 from tether.objectives.design import COMPILE_FROM, Rows, as_design
 from tether.objectives.losses import Labels, Loss, Squared, as_loss
 from tether.objectives.spectrum import (
@@ -189,15 +189,10 @@ class GLM(Objective):
         y = self.y if self.weights is None else self.y * self.weights
         return self._gram + self.l2 * np.eye(self.dim), -self.design.combine(y) / self.n_samples
 
-    def kind(self) -> dict[str, str | float | int | bool]:
-        """Return the loss with its parameter, the penalty and whether there is an intercept."""
-        return {
-            "objective": "GLM",
-            "loss": self.loss.name,
-            "parameter": self.loss.parameter,
-            "l2": self.l2,
-            "fit_intercept": self.fit_intercept,
-        }
+    def kind(self) -> Kind:
+        """Return the loss with its settings, l2, and what decides on the shape of x."""
+        own = {"l2": self.l2, "fit_intercept": self.fit_intercept, "n_outputs": self.n_outputs}
+        return super().kind() | self.loss.kind() | own
 
     def unpack(self, x: Array) -> Coefficients:
         """Return the coefficients, (d,) or (d, K), and the intercept apart from each other."""

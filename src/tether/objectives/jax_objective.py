@@ -15,7 +15,7 @@ from jax.flatten_util import ravel_pytree
 
 from tether.arrays import Array, Indices
 from tether.inputs import nonnegative
-from tether.objectives.base import Evaluation, Objective, Smoothness
+from tether.objectives.base import Evaluation, Kind, Objective, Smoothness
 from tether.objectives.estimate import checked_smoothness, known_or_estimated, with_ridge
 from tether.objectives.walk import Walk, Walked, walk_in_numpy
 
@@ -107,6 +107,10 @@ class JaxObjective(Objective):
     def smoothness(self) -> Smoothness:
         """What was given plus the ridge, or estimates with a margin."""
         return known_or_estimated(self, with_ridge(self._known, self.l2), self._convexity + self.l2)
+
+    def kind(self) -> Kind:
+        """Return l2 beside what all objectives say."""
+        return super().kind() | {"l2": self.l2}
 
     def unpack(self, x: Array) -> Any:
         """Return the parameters' pytree at x, with leaves of the types they came in."""

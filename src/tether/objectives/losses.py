@@ -35,6 +35,11 @@ class Loss(ABC):
         """The one number a kernel needs beside the code."""
         return 0.0
 
+    def kind(self) -> dict[str, str | float | int | bool]:
+        """Return which loss this is, with its settings: workers of a federation must have the same."""
+        plain = {name: value for name, value in vars(self).items() if isinstance(value, str | float | int)}
+        return {"loss": type(self).__name__} | plain
+
     @abstractmethod
     def prepare(self, y: Any) -> Labels:
         """Return the labels in the form the other functions take, or refuse them."""
@@ -150,6 +155,10 @@ class Multinomial(Loss):
                 "raise n_classes."
             )
         return labels.astype(np.int64)
+
+    def kind(self) -> dict[str, str | float | int | bool]:
+        """Return which loss this is; K may be given or told by the labels."""
+        return {"loss": type(self).__name__}
 
     def n_outputs(self, y: Labels) -> int:
         """Return K."""

@@ -5,6 +5,7 @@ agree on stays the plain mean. It does not matter where the workers are: in this
 other machines, a `Card` says all there is to know of one.
 """
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
@@ -12,7 +13,7 @@ from typing import NamedTuple
 import numpy as np
 
 from tether.arrays import Array
-from tether.objectives.base import Objective, Smoothness
+from tether.objectives.base import Kind, Objective, Smoothness
 from tether.objectives.design import COMPILE_FROM
 from tether.objectives.weighted import Weighted
 
@@ -89,6 +90,27 @@ def weights_of(masses: Sequence[float]) -> Array:
 def weighted(objective: Objective, weight: float) -> Objective:
     """Return a worker's objective as it counts among the others."""
     return objective if weight == 1.0 else Weighted(objective, weight)
+
+
+def check_kinds(kinds: Sequence[Kind], worker: str = "worker") -> None:
+    """Refuse workers whose objectives differ in more than their data; ``worker`` is what to call them."""
+    first = kinds[0]
+    for k, kind in enumerate(kinds):
+        for name in {**first, **kind}:
+            one, other = first.get(name), kind.get(name)
+            if not _same(one, other):
+                raise ValueError(
+                    f"objectives may differ in their data only: {name} is {one!r} on {worker} 0 and "
+                    f"{other!r} on {worker} {k}; give all the same settings, and n_classes if classes are "
+                    "missing."
+                )
+
+
+def _same(one: object, other: object) -> bool:
+    """Compare settings; processors may compute l2 with other last bits."""
+    if isinstance(one, float) and isinstance(other, float):
+        return math.isclose(one, other, rel_tol=1e-9)
+    return one == other
 
 
 def shares_kernels(n_samples: int, dim: int) -> bool:

@@ -16,7 +16,7 @@ from scipy.linalg import eigvalsh
 from tether.arrays import Array, Indices
 from tether.inputs import matrix as checked_matrix
 from tether.inputs import numbers, vector
-from tether.objectives.base import Evaluation, Objective, Smoothness
+from tether.objectives.base import Evaluation, Kind, Objective, Smoothness
 from tether.objectives.design import COMPILE_FROM, as_design
 from tether.objectives.spectrum import (
     gram_is_affordable,
@@ -89,6 +89,10 @@ class Quadratic(Objective):
         self.constant = _finite_number("constant", constant)
         self.uses_blas = factors is None and self.dim >= _WIDE
 
+    def kind(self) -> Kind:
+        """Return whether C is given by its factors or as a matrix: their samples count differently."""
+        return super().kind() | {"form": self.form.name}
+
     def hessian(self) -> tuple[Any, Array] | None:
         """Return 2C and g, where C is given or cheap to form."""
         matrix = self.form.matrix
@@ -153,6 +157,7 @@ class Quadratic(Objective):
 class Form(ABC):
     """The matrix C of a quadratic, seen through its products."""
 
+    name: str  # as Quadratic's argument
     n_samples: int
     dim: int
 
@@ -176,6 +181,8 @@ class Form(ABC):
 
 class _FactorForm(Form):
     """C = (1/N) sum_i c_i c_i^T."""
+
+    name = "factors"
 
     def __init__(self, factors: Any) -> None:
         self.design = as_design(checked_matrix("factors", factors))
@@ -209,6 +216,7 @@ class _FactorForm(Form):
 class _MatrixForm(Form):
     """C itself: one component."""
 
+    name = "matrix"
     n_samples = 1
 
     def __init__(self, matrix: Any) -> None:

@@ -15,7 +15,7 @@ from torch.utils.data import TensorDataset, default_collate
 
 from tether.arrays import Array, Indices
 from tether.inputs import nonnegative
-from tether.objectives.base import Evaluation, Objective, Smoothness
+from tether.objectives.base import Evaluation, Kind, Objective, Smoothness
 from tether.objectives.estimate import checked_smoothness, known_or_estimated, with_ridge
 
 _CHUNK_NUMBERS = 1 << 22  # numbers of the inputs handled together in a full pass
@@ -73,6 +73,10 @@ class TorchObjective(Objective):
     def smoothness(self) -> Smoothness:
         """What was given plus the ridge, or estimates with a margin."""
         return known_or_estimated(self, with_ridge(self._known, self.l2), self._convexity + self.l2)
+
+    def kind(self) -> Kind:
+        """Return l2 beside what all objectives say."""
+        return super().kind() | {"l2": self.l2}
 
     def unpack(self, x: Array) -> torch.nn.Module:
         """Return a copy of the module that carries x, in the precision the module came in."""

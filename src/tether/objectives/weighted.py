@@ -3,7 +3,7 @@
 from typing import Any, final
 
 from tether.arrays import Array, Indices
-from tether.objectives.base import Evaluation, Objective, Smoothness
+from tether.objectives.base import Evaluation, Kind, Objective, Smoothness
 from tether.objectives.walk import Walk, Walked
 
 
@@ -77,6 +77,10 @@ class Weighted(Objective):
             return walked
         summed = walked.averaging._replace(convexity=walk.averaging.convexity)
         return walked._replace(averaging=summed)
+
+    def kind(self) -> Kind:
+        """That of f."""
+        return self.objective.kind()
 
     def unpack(self, x: Array) -> Any:
         """Return x in the shape natural to the model."""

@@ -6,6 +6,7 @@ There is no second loop: all ranks take the same turns. Rank 0 forms the means i
 sends them out, so that all hold the same bits.
 """
 
+import pickle
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from typing import Any, NamedTuple, TypeVar, final
@@ -14,15 +15,16 @@ import numpy as np
 
 from tether.arrays import Array, Indices
 from tether.engines import local_work
-from tether.engines.averaging import check_losses, combine
+from tether.engines.averaging import combine
 from tether.engines.base import Engine
 from tether.engines.in_process import participants
 from tether.engines.local_work import Memory, Upload, Worker
+from tether.engines.mpi.buffers import gather, gather_everywhere
 from tether.engines.mpi.launch import check_launch, mpi
-from tether.engines.mpi.meeting import Meeting, attempt
-from tether.engines.mpi.settings import Sketch, difference, leaves, ranks, sketch_of
+from tether.engines.mpi.lockstep import Lockstep, attempt
+from tether.engines.mpi.settings import VectorSummary, difference, parts_of, ranks_in_words
 from tether.objectives.federation import Federation
-from tether.objectives.pool import Card, Pool, shares_kernels, weighted, weights_of
+from tether.objectives.pool import Card, Pool, check_kinds, shares_kernels, weighted, weights_of
 from tether.problem import Facts, Problem
 from tether.requests import Arrived, Gradient, Measured, Reply, Request
 from tether.splits import iid
@@ -64,74 +66,85 @@ class MPI(Engine):
         self._comm = _checked(comm)
         check_launch(self._comm, size)
         self.leads = self._comm.rank == 0
-        self._meeting = Meeting(self._comm)
+        self._lockstep = Lockstep(self._comm)
 
     def prepare(self, problem: Problem) -> Problem:
         """Weigh the local objective by its share of the samples, if all ranks describe the same problem."""
-        self._meeting.open()
-        mine, failure = attempt(lambda: _outline(problem))
-        self._meeting.hold("prepare", failure=failure)
-        outlines = self._comm.allgather(mine)
-        _check_outlines(outlines)
+        self._lockstep.begin()
+        mine, failure = attempt(lambda: _Description.of(problem))
+        self._lockstep.check_in("prepare", failure=failure)
+        described: tuple[_Description, ...] = gather_everywhere(self._comm, mine, _Description)
+        _check_same_problem(described)
         local = problem.objective
-        if shares_kernels(sum(outline.n_samples for outline in outlines), local.dim):
+        if shares_kernels(sum(one.n_samples for one in described), local.dim):
             local.compile()
-        weight = float(weights_of([outline.mass for outline in outlines])[self._comm.rank])
+        weight = float(weights_of([one.mass for one in described])[self._comm.rank])
         return problem._replace(objective=weighted(local, weight))
 
     def facts(self, problem: Problem) -> Facts:
         """Return the constants of all ranks together."""
         mine, failure = attempt(lambda: Card.of(problem.objective.unweighted))
-        self._meeting.hold("facts", failure=failure)
-        return Facts.of(Pool(self._comm.allgather(mine)), problem.seed)
+        self._lockstep.check_in("facts", failure=failure)
+        return Facts.of(Pool(gather_everywhere(self._comm, mine, Card)), problem.seed)
 
     def exchange(self, problem: Problem, request: Request, memory: Memory) -> tuple[Reply, Memory]:
         """Work on this rank, average over the ranks that took part, settle on this rank."""
         rank, size = self._comm.rank, self._comm.size
         names = participants(request, size, problem.seed)
-        desk = Worker(problem.objective, problem.seed, rank)
         done, failure = None, None
         if rank in names:
-            done, failure = attempt(lambda: local_work.carry_out(desk, request, memory))
+            worker = Worker(problem.objective, problem.seed, rank)
+            done, failure = attempt(lambda: local_work.carry_out(worker, request, memory))
         mine = () if done is None else done.upload.vectors
         numbers = () if done is None else (*done.upload[2:], len(mine))
-        table = self._meeting.hold("exchange", settings=leaves(request), numbers=numbers, failure=failure)
+        table = self._lockstep.check_in(
+            "exchange", settings=parts_of(request), numbers=numbers, failure=failure
+        )
         vectors = self._gather(mine, table[:, -1].astype(int), problem.objective.dim)
-        uploads = [_upload(request, table[name], vectors[name]) for name in names]
-        check_losses(request, uploads, names)
-        reply = self._spread(request, lambda: combine(problem.constraint, request, uploads, names, size)[0])
+
+        def form() -> Reply:
+            uploads = [_upload(request, table[name], vectors[name]) for name in names]
+            return combine(problem.constraint, request, uploads, names, size)[0]
+
+        reply = self._hear_reply(request, form)
         if done is None:
             return reply, memory
         return reply, local_work.settle(request, done.local, _projected(reply), done.memory)
 
-    def lead(self, action: Callable[[], T]) -> T:
+    def agree(self, decide: Callable[[], T], like: Any) -> T:
+        """Have rank 0 decide; all ranks return what it decided, or raise what it raised."""
+        self._lockstep.check_in("agree")
+        return self._lockstep.hear_leader(decide, like)
+
+    def lead(self, action: Callable[[], T]) -> T:  # goes with `Engine.lead`, and pickle with it
         """Have rank 0 act and everybody hear what came of it, an error included."""
-        self._meeting.hold("lead")
-        return self._meeting.from_leader(action)
+        pickled = self.agree(lambda: np.frombuffer(pickle.dumps(action()), np.uint8), None)
+        value: T = pickle.loads(pickled)
+        return value
 
     def collect(self, memory: Memory) -> Memory | tuple[Memory, ...]:
         """Return the memory of all ranks on rank 0, and their own on the others."""
-        self._meeting.hold("collect")
+        self._lockstep.check_in("collect")
         mine = local_work.without_caches(memory)
-        everybody = self._comm.gather(mine)
-        return mine if everybody is None else tuple(everybody)
+        everybody = gather(self._comm, mine, Memory)
+        return mine if everybody is None else everybody
 
     def hand_out(self, memory: tuple[Memory, ...]) -> Memory:
-        """Return this rank's part of what `collect` returned on rank 0 and `lead` told everybody."""
+        """Return this rank's part of what `collect` returned on rank 0 and `agree` told everybody."""
         return memory[self._comm.rank]
 
     @contextmanager
     def together(self) -> Iterator[None]:
         """Tell the other ranks when this one leaves a run, and why."""
-        self._meeting.open()
+        self._lockstep.begin()
         try:
-            with self._meeting.holding_back_interrupts():
+            with self._lockstep.holding_back_interrupts():
                 yield
         except BaseException as error:
             with suppress(RuntimeError, KeyboardInterrupt):  # raised here is what went wrong here
-                self._meeting.leave(error)
+                self._lockstep.leave(error)
             raise
-        self._meeting.leave(None)
+        self._lockstep.leave(None)
 
     def _gather(self, mine: Sequence[Array], rows: Indices, dim: int) -> list[Array]:
         """Bring the vectors of all ranks to rank 0; elsewhere nothing arrives."""
@@ -145,24 +158,18 @@ class MPI(Engine):
             self._comm.Gatherv(sent, [arrived, rows * dim])
         return np.split(arrived, np.cumsum(rows)[:-1])
 
-    def _spread(self, request: Request, form: Callable[[], Reply]) -> Reply:
-        """Have rank 0 form a reply and everybody hold the same bits of it."""
-        arrays: dict[str, Array] = {}
+    def _hear_reply(self, request: Request, form: Callable[[], Reply]) -> Reply:
+        """Have rank 0 form a reply and everybody hold the same bits of it; all know the request's point."""
 
-        def without_arrays() -> tuple[Reply, list[str]]:
-            reply, found = _stripped(form())
-            arrays.update(found)
-            return reply, list(found)
+        def without_point() -> Reply:
+            reply = form()
+            return reply._replace(point=np.empty(0)) if isinstance(reply, Measured) else reply
 
-        bare, names = self._meeting.from_leader(without_arrays)
-        if names:
-            dim = len(request.point if isinstance(request, Gradient) else request.start)
-            stack = np.stack(list(arrays.values())) if self.leads else np.empty((len(names), dim))
-            self._comm.Bcast(stack)
-            arrays = dict(zip(names, stack, strict=True))
-        if isinstance(request, Gradient):
-            arrays["point"] = request.point
-        return bare._replace(**arrays)  # type: ignore[arg-type]
+        kind = Measured if isinstance(request, Gradient) else Arrived
+        reply = self._lockstep.hear_leader(without_point, kind)
+        if isinstance(reply, Measured) and isinstance(request, Gradient):
+            return reply._replace(point=request.point)
+        return reply
 
 
 def shard(n_samples: int, comm: mpi.Intracomm | None = None, seed: int = 0) -> Indices:
@@ -187,15 +194,38 @@ def shard(n_samples: int, comm: mpi.Intracomm | None = None, seed: int = 0) -> I
     return iid(n_samples, comm.size, seed)[comm.rank]
 
 
-class _Outline(NamedTuple):
-    """What a rank knows of the problem."""
+class _Description(NamedTuple):
+    """What a rank says of its problem."""
 
     n_samples: int
     mass: float
     dim: int
+    kind_names: tuple[str, ...]  # of what objectives must have in common
+    kind_values: tuple[str | float | int | bool, ...]
     seed: int
     constraint: str
-    projection: Sketch  # of one fixed point
+    projection: VectorSummary  # of one fixed point
+
+    @classmethod
+    def of(cls, problem: Problem) -> "_Description":
+        """Describe a problem; refuse one that is not a rank's own."""
+        objective, constraint = problem.objective, problem.constraint
+        if isinstance(objective, Federation):
+            raise TypeError(
+                "engine MPI() takes each rank's own objective such as GLM(...), not a Federation."
+            )
+        kind = objective.kind()
+        probe = np.random.default_rng(0).standard_normal(objective.dim)
+        return cls(
+            n_samples=objective.n_samples,
+            mass=objective.mass,
+            dim=objective.dim,
+            kind_names=tuple(kind),
+            kind_values=tuple(kind.values()),
+            seed=problem.seed,
+            constraint=type(constraint).__name__,
+            projection=VectorSummary.of(constraint.project(probe)),
+        )
 
 
 def _checked(comm: Any) -> mpi.Intracomm:
@@ -206,36 +236,22 @@ def _checked(comm: Any) -> mpi.Intracomm:
     return comm
 
 
-def _outline(problem: Problem) -> _Outline:
-    objective, constraint = problem.objective, problem.constraint
-    if isinstance(objective, Federation):
-        raise TypeError("engine MPI() takes each rank's own objective such as GLM(...), not a Federation.")
-    probe = np.random.default_rng(0).standard_normal(objective.dim)
-    projection = sketch_of(constraint.project(probe))
-    return _Outline(
-        objective.n_samples,
-        objective.mass,
-        objective.dim,
-        problem.seed,
-        type(constraint).__name__,
-        projection,
-    )
-
-
-def _check_outlines(outlines: Sequence[_Outline]) -> None:
+def _check_same_problem(described: Sequence[_Description]) -> None:
     """Refuse ranks that do not describe the same problem."""
-    empty = [rank for rank, outline in enumerate(outlines) if outline.n_samples < 1]
+    empty = [rank for rank, one in enumerate(described) if one.n_samples < 1]
     if empty:
-        raise ValueError(f"{ranks(empty)} got no samples; use fewer ranks or give each some of the data.")
-    dim = outlines[0].dim
-    for rank, outline in enumerate(outlines):
-        if outline.dim != dim:
+        who = ranks_in_words(empty)
+        raise ValueError(f"{who} got no samples; use fewer ranks or give each some of the data.")
+    kinds = [dict(zip(one.kind_names, one.kind_values, strict=True)) for one in described]
+    check_kinds(kinds, worker="rank")
+    dim = described[0].dim
+    for rank, one in enumerate(described):
+        if one.dim != dim:
             raise ValueError(
-                f"objectives must have one dimension: rank 0 has {dim} and rank {rank} has {outline.dim}; "
-                "give all the same columns, and Multinomial(n_classes) if classes are missing."
+                f"objectives must have one dimension: rank 0 has {dim} and rank {rank} has {one.dim}; "
+                "give all the same columns, and n_classes if classes are missing."
             )
-    shared = [{**outline._asdict(), "n_samples": None, "mass": None} for outline in outlines]
-    found = difference(shared)
+    found = difference([{**one._asdict(), "n_samples": None, "mass": None} for one in described])
     if found:
         raise ValueError(found)
 
@@ -247,17 +263,6 @@ def _upload(request: Request, numbers: Array, vectors: Array) -> Upload:
     if isinstance(request, Gradient):
         return Upload((), vectors[0] if len(vectors) else None, *numerals)
     return Upload(tuple(vectors), None, *numerals)
-
-
-def _stripped(reply: Reply) -> tuple[Reply, dict[str, Array]]:
-    """Return a reply without its vectors, and those that were formed for it by name."""
-    if isinstance(reply, Measured):
-        found = {"gradient": reply.gradient, "normal": reply.normal}
-        reply = reply._replace(point=np.empty(0), gradient=None, normal=None)
-    else:
-        found = {"end": reply.end, "average": reply.average}
-        reply = reply._replace(end=np.empty(0), average=None)
-    return reply, {name: array for name, array in found.items() if array is not None}
 
 
 def _projected(reply: Reply) -> tuple[Array, ...]:
