@@ -260,6 +260,7 @@ HELLOS = {
     "json": (number("hello.kind", "{"), "settings that cannot be read"),
     "no dict": (number("hello.kind", "[]"), "settings that cannot be read"),
     "deep": (number("hello.kind", "[" * 3000), "settings that cannot be read"),
+    "escapes": (number("hello.kind", '{"l2": "\\u001b[31m"}'), "settings that cannot be read"),
     "no digest": (without("numbers", "hello.digest"), "hello.digest as NoneType"),
     "nothing": (without("numbers"), "without its record"),
 }
@@ -331,8 +332,8 @@ def test_a_node_that_comes_back_broken_is_not_waited_for_and_says_why(nodes):
 @pytest.mark.parametrize(
     ("changes", "words"),
     [
-        ({"l2": 0.2}, "l2: worker 0 has 0.1, worker 2 has 0.2"),
-        ({"loss": "huber"}, "loss: worker 0 has 'squared', worker 2 has 'huber'"),
+        ({"l2": 0.2}, "l2 is 0.1 on worker 0 and 0.2 on worker 2"),
+        ({"loss": "huber"}, "loss is 'Squared' on worker 0 and 'Huber' on worker 2"),
     ],
 )
 def test_nodes_with_other_settings_are_refused_by_name(nodes, changes, words):

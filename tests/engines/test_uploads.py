@@ -128,13 +128,16 @@ def test_a_long_change_is_shortened_from_the_start_of_the_walk():
 # --- workers in one process ------------------------------------------------------------------------------
 
 
-class Broken(Objective):
-    """A sum whose gradient has another shape than x."""
+class Own(Objective):
+    """A sum of the user's own, whose gradients have a given length."""
 
     n_samples, dim = 4, DIM
 
+    def __init__(self, length):
+        self.length = length
+
     def evaluate(self, x):
-        return Evaluation(0.0, np.zeros(1))
+        return Evaluation(0.0, np.ones(self.length))
 
     def batch_gradient(self, x, batch, anchor=None, slopes=None):
         return np.zeros(DIM)
@@ -151,7 +154,7 @@ def local():
 
 def test_a_worker_in_this_process_with_a_malformed_gradient_is_named():
     with pytest.raises(BadUpload, match=r"worker 1 sent an array of shape \(1,\)"):
-        tether.solve(tether.Federation([local(), Broken()]), method="nesterov")
+        tether.solve(tether.Federation([Own(DIM), Own(1)]), method="nesterov")
 
 
 def test_walks_that_overflow_in_this_process_are_a_divergence():

@@ -6,8 +6,9 @@ from collections.abc import Sequence
 
 from tether.engines.flower.messages import Hello
 from tether.engines.flower.reading import BadAnswer, shown
+from tether.objectives.base import Kind
+from tether.objectives.pool import check_kinds
 
-Settings = dict[str, str | float | int | bool]
 LONGEST = 4000  # characters of settings
 
 
@@ -30,15 +31,14 @@ def check_hello(hello: Hello) -> None:
 
 def check_agreement(hellos: Sequence[Hello]) -> None:
     """Refuse workers whose objectives do not add up to one, naming them."""
-    dims: list[Settings] = [{"dimension": hello.card.dim} for hello in hellos]
-    for settings in (dims, [settings_of(hello) for hello in hellos]):
-        for k, other in enumerate(settings):
-            for name in sorted(settings[0].keys() | other.keys()):
-                if settings[0].get(name) != other.get(name):
-                    raise ValueError(
-                        f"workers must agree on {shown(name)}: worker 0 has {_word(settings[0], name)}, "
-                        f"worker {k} has {_word(other, name)}; give all nodes the same columns and settings."
-                    )
+    check_kinds([settings_of(hello) for hello in hellos])
+    dim = hellos[0].card.dim
+    for k, hello in enumerate(hellos):
+        if hello.card.dim != dim:
+            raise ValueError(
+                f"workers must have one dimension: worker 0 has {dim}, worker {k} has {hello.card.dim}; "
+                "give all nodes the same columns."
+            )
 
 
 def is_same(before: Hello, hello: Hello) -> bool:
@@ -46,16 +46,17 @@ def is_same(before: Hello, hello: Hello) -> bool:
     return (before.card[:3], before.digest, before.kind) == (hello.card[:3], hello.digest, hello.kind)
 
 
-def settings_of(hello: Hello) -> Settings:
+def settings_of(hello: Hello) -> Kind:
     """Return the settings that all workers must share."""
     try:
         found = json.loads(hello.kind) if len(hello.kind) <= LONGEST else None
     except (ValueError, RecursionError):
         found = None
-    if not isinstance(found, dict) or not all(isinstance(v, str | float | int) for v in found.values()):
+    if not isinstance(found, dict) or not all(map(_is_plain, [*found, *found.values()])):
         raise BadAnswer(f"worker {hello.partition} sent settings that cannot be read")
     return found
 
 
-def _word(settings: Settings, name: str) -> str:
-    return shown(repr(settings[name])) if name in settings else "none"
+def _is_plain(word: object) -> bool:
+    """Say whether a name or a setting may stand in an error of ours."""
+    return word == shown(word) if isinstance(word, str) else isinstance(word, float | int)
