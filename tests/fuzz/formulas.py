@@ -26,7 +26,8 @@ def softplus(z):
 
 
 def sigmoid(z):
-    return np.where(z >= 0, 1 / (1 + np.exp(-np.abs(z))), 1 - 1 / (1 + np.exp(-np.abs(z))))
+    small = np.exp(-np.abs(z))
+    return np.where(z >= 0, 1.0, small) / (1 + small)
 
 
 def logistic(temperature=1):

@@ -96,9 +96,10 @@ def _starting_point(rng, drawn):
 def _budget(rng, drawn, method):
     """Return max_passes, max_rounds or both, short enough for a fraction of a second."""
     every_step = isinstance(method, str) and method.startswith("p-")
-    passes = float(rng.integers(1, 2 if every_step else 6) if drawn.large else rng.integers(1, 31))
-    if rng.random() < 0.3:
-        passes += 0.5
+    most = (2 if every_step else 6) if drawn.large else 31
+    if drawn.n_samples * drawn.objective.dim <= 1000 and rng.random() < 0.2:
+        most = 400  # time enough to come to rest
+    passes = float(rng.integers(1, most)) + (0.5 if rng.random() < 0.3 else 0.0)
     rounds = int(rng.integers(1, 16))
     kind = rng.choice(["passes", "rounds", "both"], p=[0.7, 0.15, 0.15])
     budget = {"passes": {"max_passes": passes}, "rounds": {"max_rounds": rounds}}

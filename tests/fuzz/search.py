@@ -8,7 +8,7 @@ import time
 from .claims import violations
 from .problems import random_problem
 
-PATIENCE = 20  # seconds after which a problem that takes a fraction of one counts as hanging
+PATIENCE = 300  # seconds after which a problem that takes a fraction of one counts as hanging
 
 
 class Hanging(BaseException):
