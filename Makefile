@@ -3,7 +3,7 @@ PYTHON ?= python3
 VENV   := .venv
 BIN    := $(VENV)/bin
 
-.PHONY: demo test test-slow bench lint format clean
+.PHONY: demo test test-slow fuzz bench lint format clean
 
 demo: $(VENV)/.demo
 	$(BIN)/tether demo
@@ -14,6 +14,12 @@ test: $(VENV)/.dev
 # Real Flower deployments and simulations on this machine, one after the other: minutes.
 test-slow: $(VENV)/.dev
 	$(BIN)/python -m pytest -m slow
+
+# More random problems than `make test` tries, on all cores, until one fails: N of them from seed SEED on.
+N    ?= 1000
+SEED ?= 0
+fuzz: $(VENV)/.dev
+	OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 $(BIN)/python -m tests.fuzz $(N) --seed $(SEED) $(FUZZ)
 
 # Measures against other libraries in an environment of its own; BENCH="--problems small" for less.
 bench: $(VENV)-bench/.done
