@@ -96,7 +96,9 @@ def draw_rows(rng, n, width, plain=False, tame=False, intercept=False):
         X = X * np.logspace(0, -rng.uniform(0, 4), width)
         if shape == "turned":
             X = X @ np.linalg.qr(rng.standard_normal((width, width)))[0]
-    form = "dense" if plain else str(rng.choice(["dense", "fortran", "float32", "csr"], p=[0.4, 0.1, 0.2, 0.3]))
+    form = (
+        "dense" if plain else str(rng.choice(["dense", "fortran", "float32", "csr"], p=[0.4, 0.1, 0.2, 0.3]))
+    )
     if form == "csr":
         X = X * (rng.random(X.shape) < 0.4)
     given = {"float32": lambda: X.astype(np.float32), "fortran": lambda: np.asfortranarray(X)}

@@ -43,7 +43,11 @@ NEEDS = [
 ]
 
 
-@pytest.mark.parametrize(("method", "needs"), NEEDS, ids=lambda value: "" if isinstance(value, set | frozenset) else repr(value)[:40])
+@pytest.mark.parametrize(
+    ("method", "needs"),
+    NEEDS,
+    ids=lambda value: "" if isinstance(value, set | frozenset) else repr(value)[:40],
+)
 def test_methods_say_what_they_cannot_do_without(method, needs):
     assert method.needs == needs
 
