@@ -21,7 +21,7 @@ def blas():
 @pytest.fixture
 def blas_threads(monkeypatch):
     """How many threads BLAS has now; it begins with two."""
-    monkeypatch.setattr(threads, "_blas", {})
+    monkeypatch.setattr(threads, "_blas", threads._Blas())
     with threadpool_limits(2, user_api="blas"):
         ours = [path for path, number in blas().items() if number == 2]
         assert ours

@@ -1,178 +1,256 @@
-"""What users hand in: turned into arrays once, or refused in one sentence that names the argument."""
+"""What users hand in: turned into numbers and arrays once, or refused in a sentence that names the argument.
+
+Single values: `number`, `nonnegative`, `positive`, `whole_number`, `positive_integer` and `switch`.
+Arrays, each built on the one before: `plain_array` (of anything), `numbers` (of real numbers), `vector` (a
+float64 one) and `matrix` (data, used as it is where possible); `fresh_matrix` is the caller's own copy.
+"""
 
 import math
+from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
-from scipy.sparse.linalg import LinearOperator
 
 from tether.arrays import Array
 
+LARGEST_NUMBER = 1e120  # squares of larger numbers, and sums of these, come close to overflow
+LARGEST_FLOAT32 = 1e30  # the same for products in single precision
+SMALLEST_NUMBER = 1.0 / LARGEST_NUMBER
+LARGEST_INTEGER = 2**63 - 1
+
 _REAL_KINDS = "biuf"  # booleans, integers, unsigned integers, floats
 _BLOCK = 1 << 20  # numbers looked at together, so that checking a memory map does not load it
+_LONGEST_TEXT = 60
+
+Place = tuple[int, ...]
+
+
+# --- single values ---------------------------------------------------------------------------------------
+
+
+def number(
+    name: str, value: Any, *, above: float = -math.inf, least: float = -math.inf, most: float = math.inf
+) -> float:
+    """Return the value as a finite float within its bounds, or refuse it."""
+    found = _as_float(value)
+    if found is None or not (math.isfinite(found) and found > above and found >= least):
+        bound = f" > {above:g}" if above > -math.inf else f" >= {least:g}" if least > -math.inf else ""
+        raise ValueError(f"{name} must be a finite number{bound}, got {shown(value)}.")
+    if found > most:
+        raise ValueError(f"{name} must be at most {most:g}, got {found:g}; choose a smaller number or unit.")
+    return found
+
+
+def nonnegative(name: str, value: Any) -> float:
+    """Return the value as a float >= 0 whose square does not overflow, or refuse it."""
+    return number(name, value, least=0.0, most=LARGEST_NUMBER)
+
+
+def positive(name: str, value: Any) -> float:
+    """Return the value as a float > 0 whose square neither overflows nor vanishes, or refuse it."""
+    found = number(name, value, above=0.0, most=LARGEST_NUMBER)
+    if found < SMALLEST_NUMBER:
+        raise ValueError(
+            f"{name} must be at least {SMALLEST_NUMBER:g}, got {found:g}; choose a larger number or unit."
+        )
+    return found
+
+
+def whole_number(name: str, value: Any, least: int = 0) -> int:
+    """Return the value as an int, or refuse it."""
+    if isinstance(value, bool) or not isinstance(value, int | np.integer) or value < least:
+        raise ValueError(f"{name} must be a whole number >= {least}, got {shown(value)}.")
+    return int(value)
+
+
+def positive_integer(name: str, value: Any) -> int:
+    """Return the value as an int from 1 to 2**63 - 1, or refuse it."""
+    found = whole_number(name, value, least=1)
+    if found > LARGEST_INTEGER:
+        raise ValueError(f"{name} must be a whole number below 2**63, got {shown(value)}.")
+    return found
+
+
+def switch(name: str, value: Any) -> bool:
+    """Return the value as a bool, or refuse what is neither True nor False."""
+    if not isinstance(value, bool | np.bool_):
+        raise ValueError(f"{name} must be True or False, got {shown(value)}.")
+    return bool(value)
+
+
+def shown(value: Any) -> str:
+    """Return what was got in a few words on one line, for an error."""
+    if isinstance(value, np.ndarray):
+        return f"an array of shape {value.shape}"
+    if isinstance(value, int) and value.bit_length() > 64:
+        return f"an integer of {value.bit_length()} bits"
+    text = repr(value)
+    return text if len(text) <= _LONGEST_TEXT and "\n" not in text else f"a {type(value).__name__}"
+
+
+def _as_float(value: Any) -> float | None:
+    """Return the number that a value stands for; None for texts, booleans, arrays and other things."""
+    if isinstance(value, str | bytes | bytearray | bool):
+        return None
+    if isinstance(value, np.ndarray | np.generic) and (
+        isinstance(value, np.ma.MaskedArray) or value.ndim != 0 or value.dtype.kind not in "iuf"
+    ):
+        return None
+    try:
+        return float(value)
+    except OverflowError:  # an integer beyond all floats
+        return math.inf
+    except (TypeError, ValueError):
+        return None
+
+
+# --- arrays ----------------------------------------------------------------------------------------------
+
+
+def plain_array(name: str, value: Any) -> NDArray[Any]:
+    """Return the value as a NumPy array of any kind without copying one, or refuse it."""
+    if sparse.issparse(value):
+        raise ValueError(f"{name} must be a dense array, got a sparse one; pass {name}.toarray().")
+    if _is_masked(value):
+        raise ValueError(
+            f"{name} must not be masked, because its mask would be lost; fill it with {name}.filled(...) or "
+            "drop what is masked."
+        )
+    try:
+        return np.asarray(value)
+    except OverflowError as error:
+        raise ValueError(f"{name} must hold numbers that fit into a float, got larger integers.") from error
+    except ValueError as error:
+        raise ValueError(f"{name} must be a rectangular array, got rows of unequal length.") from error
+    except (TypeError, RuntimeError) as error:
+        raise ValueError(
+            f"{name} must be an array, got a {type(value).__name__} that NumPy cannot read."
+        ) from error
 
 
 def numbers(name: str, value: Any) -> NDArray[Any]:
     """Return the value as a real NumPy array without copying one, or refuse it."""
-    if sparse.issparse(value):
-        raise ValueError(f"{name} must be a dense array, got a sparse one; pass {name}.toarray().")
-    try:
-        array = np.asarray(value)
-    except ValueError as error:
-        raise ValueError(
-            f"{name} must be a rectangular array of numbers, got rows of unequal length."
-        ) from error
+    array = plain_array(name, value)
     _require_real(name, array.dtype)
     return array
 
 
-def vector(name: str, value: Any) -> Array:
+def vector(name: str, value: Any, length: int | None = None) -> Array:
     """Return the value as a finite one-dimensional float64 array, or refuse it."""
     array = numbers(name, value)
     if array.ndim != 1:
         raise ValueError(f"{name} must be one-dimensional, got shape {array.shape}; try {name}.ravel().")
-    array = np.ascontiguousarray(array, dtype=np.float64)
-    _require_finite(name, array)
+    if length is not None and len(array) != length:
+        raise ValueError(f"{name} must have shape ({length},), got shape {array.shape}.")
+    with np.errstate(over="ignore"):  # what becomes infinite is refused
+        array = np.ascontiguousarray(array, dtype=np.float64)
+    _require_moderate(name, array, f"rescale {name}", lambda k: (k,))
     return array
 
 
 def matrix(name: str, value: Any) -> NDArray[Any] | sparse.csr_array:
     """Return the value as a C-contiguous or CSR float matrix, untouched where it already is one."""
-    if sparse.issparse(value):
-        return _sparse_matrix(name, value)
-    array = numbers(name, value)
-    _require_rows_and_columns(name, array.shape)
-    array = np.ascontiguousarray(array, dtype=_float_type(array.dtype))
-    step = max(1, _BLOCK // array.shape[1])
-    for start in range(0, len(array), step):
-        _require_finite(name, array[start : start + step])
-    return array
+    table = _real_table(name, value)
+    if table.ndim != 2:
+        raise ValueError(
+            f"{name} must be two-dimensional, got shape {table.shape}; "
+            f"{name}.reshape(-1, 1) makes it one column."
+        )
+    if 0 in table.shape:
+        raise ValueError(f"{name} must have at least one row and one column, got shape {table.shape}.")
+    dtype = np.dtype(np.float32 if table.dtype == np.float32 else np.float64)
+    with np.errstate(over="ignore"):
+        if not sparse.issparse(table):
+            table = np.ascontiguousarray(table, dtype=dtype)
+        else:
+            table = sparse.csr_array(table).astype(dtype, copy=False)
+            table = table if table.has_canonical_format else _summed(table.copy())
+    _require_moderate_matrix(name, table, "rescale the columns")
+    return table
 
 
-def nonnegative(name: str, value: Any) -> float:
-    """Return the value as a finite float >= 0, or refuse it."""
-    try:
-        number = float(value)
-    except (TypeError, ValueError) as error:
-        raise ValueError(f"{name} must be a number >= 0, got {value!r}.") from error
-    if not (math.isfinite(number) and number >= 0.0):
-        raise ValueError(f"{name} must be a finite number >= 0, got {number}.")
-    return number
+def fresh_matrix(name: str, value: Any) -> NDArray[Any] | sparse.csr_array:
+    """Return a float64 copy, C-contiguous or CSR without stored zeros, or refuse the value.
+
+    A vector is one row; there may be no rows at all.
+    """
+    table = _real_table(name, value)
+    table = table.reshape(1, -1) if table.ndim == 1 else table
+    if table.ndim != 2:
+        raise ValueError(f"{name} must have two axes, rows and columns, got shape {table.shape}.")
+    if table.shape[1] == 0:
+        raise ValueError(f"{name} must have at least one column, got shape {table.shape}.")
+    with np.errstate(over="ignore"):
+        if not sparse.issparse(table):
+            table = np.array(table, dtype=np.float64, order="C")
+        else:
+            table = _summed(sparse.csr_array(table, dtype=np.float64, copy=True))
+            table.eliminate_zeros()
+    _require_moderate_matrix(name, table, "rescale the rows")
+    return table
 
 
-def positive_integer(name: str, value: Any) -> int:
-    """Return the value as an int >= 1, or refuse it."""
-    if isinstance(value, bool) or not isinstance(value, int | np.integer) or value < 1:
-        raise ValueError(f"{name} must be a whole number >= 1, got {value!r}.")
-    return int(value)
-
-
-def _sparse_matrix(name: str, value: Any) -> sparse.csr_array:
+def _real_table(name: str, value: Any) -> Any:
+    if not sparse.issparse(value):
+        return numbers(name, value)
     _require_real(name, value.dtype)
-    _require_rows_and_columns(name, value.shape)
-    rows = sparse.csr_array(value)
-    if rows.dtype != _float_type(rows.dtype):
-        rows = rows.astype(np.float64)
-    if not rows.has_canonical_format:
-        rows = rows.copy()  # the caller's matrix keeps its duplicates
-        rows.sum_duplicates()
-    _require_finite(name, rows.data)
+    return value
+
+
+def _summed(rows: sparse.csr_array) -> sparse.csr_array:
+    rows.sum_duplicates()
     return rows
 
 
-def _float_type(dtype: np.dtype[Any]) -> type[np.floating[Any]]:
-    return np.float32 if dtype == np.float32 else np.float64
+def _is_masked(value: Any) -> bool:
+    if isinstance(value, list | tuple):
+        return any(map(_is_masked, value))
+    return isinstance(value, np.ma.MaskedArray)
 
 
 def _require_real(name: str, dtype: np.dtype[Any]) -> None:
+    if dtype.kind == "c":
+        raise ValueError(
+            f"{name} must hold real numbers, got complex ones; stack their real and imaginary parts."
+        )
     if dtype.kind not in _REAL_KINDS:
         raise ValueError(f"{name} must hold real numbers, got dtype {dtype}; convert it to float first.")
 
 
-def _require_rows_and_columns(name: str, shape: tuple[int, ...]) -> None:
-    if len(shape) != 2:
-        raise ValueError(
-            f"{name} must be two-dimensional, got shape {shape}; {name}.reshape(-1, 1) makes it one column."
+def _require_moderate_matrix(name: str, table: Any, remedy: str) -> None:
+    if sparse.issparse(table):
+        rows, columns = table.indptr, table.indices
+        _require_moderate(
+            name,
+            table.data,
+            remedy,
+            lambda k: (int(np.searchsorted(rows, k, side="right")) - 1, int(columns[k])),
         )
-    if 0 in shape:
-        raise ValueError(f"{name} must have at least one row and one column, got shape {shape}.")
+        return
+    width = table.shape[1]
+    step = max(1, _BLOCK // width)
+    for start in range(0, len(table), step):
+        first = start * width
+        _require_moderate(name, table[start : start + step], remedy, partial(_row_and_column, first, width))
 
 
-def _require_finite(name: str, array: NDArray[Any]) -> None:
-    finite = np.isfinite(array)
-    if not finite.all():
-        count = finite.size - int(np.count_nonzero(finite))
-        raise ValueError(f"{name} must be finite, got {count} NaN or infinite entries; impute or drop them.")
+def _row_and_column(first: int, width: int, k: int) -> Place:
+    return divmod(first + k, width)
 
 
-def real_matrix(matrix: Any, name: str) -> Any:
-    """Return a fresh float64 ndarray or csr_array with two axes, or the LinearOperator itself."""
-    if isinstance(matrix, LinearOperator):
-        _require_real_type(matrix.dtype, name)
-        _require_columns(matrix.shape, name)
-        return matrix
-    dense = not sparse.issparse(matrix)
-    table: Any = as_array(matrix, name) if dense else matrix
-    _require_real_type(table.dtype, name)
-    if table.ndim == 1:
-        table = table.reshape(1, -1)
-    if table.ndim != 2:
-        raise ValueError(f"{name} has {table.ndim} axes; it needs 2, one row for each constraint.")
-    _require_columns(table.shape, name)
-    if dense:
-        table = np.array(table, dtype=np.float64, order="C")
-        _require_finite_entries(table, name)
-    else:
-        table = _as_csr(table)
-        _require_finite_entries(table.data, name)
-    return table
-
-
-def real_vector(vector: Any, length: int, name: str) -> Array:
-    """Return a fresh float64 vector of a given length; a number stands for a vector of length 1."""
-    values = np.atleast_1d(as_array(vector, name))
-    _require_real_type(values.dtype, name)
-    if values.shape != (length,):
-        raise ValueError(f"{name} has shape {values.shape}; it needs shape ({length},).")
-    values = np.array(values, dtype=np.float64)
-    _require_finite_entries(values, name)
-    return values
-
-
-def as_array(values: Any, name: str) -> np.ndarray:
-    """Return the values as an array, or refuse rows of different lengths."""
-    try:
-        return np.asarray(values)
-    except ValueError as error:
-        raise ValueError(f"{name} is not an array of numbers: its rows have different lengths.") from error
-
-
-def _as_csr(matrix: Any) -> sparse.csr_array:
-    matrix = sparse.csr_array(matrix, dtype=np.float64, copy=True)
-    matrix.sum_duplicates()
-    matrix.eliminate_zeros()
-    return matrix
-
-
-def _require_real_type(dtype: Any, name: str) -> None:
-    kind = np.dtype(dtype).kind
-    if kind == "c":
-        raise ValueError(f"{name} is complex; give real numbers, e.g. stack real and imaginary parts.")
-    if kind not in "biuf":
-        raise ValueError(f"{name} has dtype {dtype}; it needs real numbers.")
-
-
-def _require_columns(shape: tuple[int, ...], name: str) -> None:
-    if shape[-1] == 0:
-        raise ValueError(f"{name} has no columns, shape {shape}; it needs one for each variable.")
-
-
-def _require_finite_entries(values: Array, name: str) -> None:
-    bad = np.argwhere(~np.isfinite(values))
-    if len(bad):
-        place = "" if name != "b" and values.ndim == 1 else f", first at {tuple(bad[0].tolist())}"
+def _require_moderate(name: str, array: NDArray[Any], remedy: str, place: Callable[[int], Place]) -> None:
+    """Refuse NaN, infinite numbers and those whose squares come close to overflow."""
+    largest = LARGEST_FLOAT32 if array.dtype == np.float32 else LARGEST_NUMBER
+    if not array.size or (array.max() <= largest and array.min() >= -largest):  # false for NaN
+        return
+    wrong = np.flatnonzero(~np.isfinite(array))
+    if len(wrong):
+        where = ", ".join(map(str, place(int(wrong[0]))))
         raise ValueError(
-            f"{name} has {len(bad)} entries that are NaN or infinite{place}; all must be finite."
+            f"{name} must be finite, got {array.flat[wrong[0]]} at [{where}]; impute or drop such entries."
         )
+    size = np.abs(array).max()
+    raise ValueError(f"{name} must be at most {largest:g} in absolute value, got {size:.3g}; {remedy}.")

@@ -11,7 +11,7 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from functools import cache
 from itertools import pairwise
-from typing import Any, TypeVar
+from typing import Any, Protocol, TypeVar
 
 from threadpoolctl import ThreadpoolController
 
@@ -19,6 +19,30 @@ Result = TypeVar("Result")
 _here = threading.local()  # of each thread: whether it shares work, how often it asked for one BLAS thread
 
 CORES = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
+class Lock(Protocol):
+    """What can be held."""
+
+    def acquire(self) -> Any:
+        """Take it."""
+
+    def release(self) -> Any:
+        """Give it back."""
+
+
+def release_in_children(lock: Lock) -> None:
+    """Let forks wait until nobody holds a lock.
+
+    A child process has only the thread that forked: a lock that another one held would stay locked there.
+    """
+    if hasattr(os, "register_at_fork"):
+        os.register_at_fork(before=lock.acquire, after_in_parent=lock.release, after_in_child=lock.release)
+
+
+#: Held while parts of Tether are imported during a run: a child would wait for an import begun elsewhere.
+importing = threading.RLock()
+release_in_children(importing)
 
 
 def ranges(length: int, parts: int = CORES) -> list[tuple[int, int]]:
@@ -66,62 +90,77 @@ def one_blas_thread() -> Iterator[None]:
     the cores are busy, and its threads go on spinning for a while; ours do not. Changing the number takes
     longer than a small product, so a run does it once.
     """
-    blas = _blas.get(os.getpid()) or _blas.setdefault(os.getpid(), _Blas())  # a forked child has its own
     depth = getattr(_here, "depth", 0)
     if depth == 0:
-        blas.enter()
+        _blas.enter()
     _here.depth = depth + 1
     try:
         yield
     finally:
         _here.depth = max(0, _here.depth - 1)
         if _here.depth == 0:
-            blas.leave()
+            _blas.leave()
 
 
 @contextmanager
 def all_blas_threads() -> Iterator[None]:
     """Give BLAS its threads back for a while, for the user's own objectives and for large products."""
-    depth, blas = getattr(_here, "depth", 0), _blas.get(os.getpid())
-    if depth == 0 or blas is None:
+    depth = getattr(_here, "depth", 0)
+    if depth == 0:
         yield
         return
     try:
-        blas.leave()
+        _blas.leave()
         _here.depth = 0
         yield
     finally:  # in an order that an interrupt in between does not upset for good
         _here.depth = depth
-        blas.enter()
+        _blas.enter()
 
 
 class _Blas:
     """The BLAS of this process. Its number of threads is one for all, so those who want one are counted."""
 
     def __init__(self) -> None:
-        self._libraries: list[Any] = ThreadpoolController().select(user_api="blas").lib_controllers
-        self._before: list[int] = []
+        self._libraries: list[Any] | None = None
+        self._before: list[int] | None = None  # what to go back to; None: nobody went down
         self._users = 0
         self._lock = threading.Lock()
+        if hasattr(os, "register_at_fork"):
+            os.register_at_fork(
+                before=self._lock.acquire, after_in_parent=self._lock.release, after_in_child=self._be_born
+            )
 
     def enter(self) -> None:
         """Go down to one thread if nobody else has."""
         with self._lock:
             self._users += 1
+            if self._libraries is None:
+                self._libraries = ThreadpoolController().select(user_api="blas").lib_controllers
             if self._users == 1:
-                self._before = [library.get_num_threads() for library in self._libraries]
+                if self._before is None:
+                    self._before = [library.get_num_threads() for library in self._libraries]
                 self._set([1] * len(self._libraries))
 
     def leave(self) -> None:
         """Go back to the threads there were if nobody else is left."""
         with self._lock:
             self._users = max(0, self._users - 1)
-            if self._users == 0:
+            if self._users == 0 and self._before is not None:
                 self._set(self._before)
+                self._before = None
+
+    def _be_born(self) -> None:
+        """Forget, in a forked child, the users whose threads stayed with the parent.
+
+        The next to leave gives BLAS its threads back: the middle of a fork is no place to start any.
+        """
+        self._users = 1 if getattr(_here, "depth", 0) else 0
+        self._lock.release()
 
     def _set(self, numbers: list[int]) -> None:
-        for library, number in zip(self._libraries, numbers, strict=True):
+        for library, number in zip(self._libraries or [], numbers, strict=True):
             library.set_num_threads(number)
 
 
-_blas: dict[int, _Blas] = {}
+_blas = _Blas()

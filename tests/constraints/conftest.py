@@ -3,6 +3,7 @@
 from typing import NamedTuple
 
 import numpy as np
+import pandas
 import pytest
 import scipy.sparse as sp
 from scipy.sparse.linalg import aslinearoperator
@@ -15,16 +16,35 @@ class Case(NamedTuple):
     dim: int
     projector: np.ndarray  # the dense matrix of P, found with pinv
     point: np.ndarray  # the shortest feasible point
+    transposed: np.ndarray  # A^T: what multipliers are multiplied with to give a normal
 
 
 def _affine(A, wrap) -> Case:
     x0 = np.random.default_rng(5).standard_normal(A.shape[1])
     pinv = np.linalg.pinv(A, rcond=1e-10)
-    return Case(Affine(wrap(A), A @ x0), A.shape[1], np.eye(A.shape[1]) - pinv @ A, pinv @ A @ x0)
+    return Case(Affine(wrap(A), A @ x0), A.shape[1], np.eye(A.shape[1]) - pinv @ A, pinv @ A @ x0, A.T)
 
 
 def _range(D, wrap) -> Case:
-    return Case(Range(wrap(D)), len(D), D @ np.linalg.pinv(D, rcond=1e-10), np.zeros(len(D)))
+    projector = D @ np.linalg.pinv(D, rcond=1e-10)
+    return Case(Range(wrap(D)), len(D), projector, np.zeros(len(D)), np.eye(len(D)) - projector)
+
+
+def _aligned_affine(columns, names) -> Case:
+    """Equations on some of the variables, in another order than theirs."""
+    table = pandas.DataFrame(
+        np.random.default_rng(8).standard_normal((3, len(columns))), columns=list(columns)
+    )
+    A = table.reindex(columns=list(names), fill_value=0.0).to_numpy()
+    pinv, b = np.linalg.pinv(A), np.arange(3.0)
+    constraint = Affine(table, b).aligned(tuple(names))
+    return Case(constraint, len(names), np.eye(len(names)) - pinv @ A, pinv @ b, A.T)
+
+
+def _aligned_range() -> Case:
+    table = pandas.DataFrame(np.random.default_rng(9).standard_normal((5, 2)), index=list("ecabd"))
+    plain = _range(table.loc[list("abcde")].to_numpy(), np.asarray)
+    return plain._replace(constraint=Range(table).aligned(tuple("abcde")))
 
 
 def _flow() -> Case:
@@ -35,12 +55,12 @@ def _flow() -> Case:
         B[tail, e] += 1
         B[head, e] -= 1
     pinv = np.linalg.pinv(B, rcond=1e-10)
-    return Case(Flow(edges, supply), len(edges), np.eye(len(edges)) - pinv @ B, pinv @ supply)
+    return Case(Flow(edges, supply), len(edges), np.eye(len(edges)) - pinv @ B, pinv @ supply, B.T)
 
 
 def _consensus() -> Case:
     block_mean = np.kron(np.full((3, 3), 1 / 3), np.eye(4))
-    return Case(Consensus(3), 12, block_mean, np.zeros(12))
+    return Case(Consensus(3), 12, block_mean, np.zeros(12), np.eye(12) - block_mean)
 
 
 def _matrices() -> dict[str, np.ndarray]:
@@ -72,10 +92,16 @@ CASES = {
         for form in ("dense", "sparse")
         if shape != "empty"
     },
+    "Affine, aligned": lambda: _aligned_affine("fbdace", "abcdef"),
+    "Affine, aligned with the complement": lambda: _aligned_affine("dacb", "abcd"),
+    "Affine, aligned with variables left out": lambda: _aligned_affine("ceb", "abcdef"),
+    "Range, aligned": _aligned_range,
     "Flow": _flow,
     "Consensus": _consensus,
-    "Unconstrained": lambda: Case(Unconstrained(), 6, np.eye(6), np.zeros(6)),
-    "Unconstrained of known length": lambda: Case(Unconstrained(6), 6, np.eye(6), np.zeros(6)),
+    "Unconstrained": lambda: Case(Unconstrained(), 6, np.eye(6), np.zeros(6), np.zeros((6, 0))),
+    "Unconstrained of known length": lambda: Case(
+        Unconstrained(6), 6, np.eye(6), np.zeros(6), np.zeros((6, 0))
+    ),
 }
 
 

@@ -232,24 +232,32 @@ def test_redundant_rows_with_rounded_right_hand_side_pass(form):
 @pytest.mark.parametrize(
     ("A", "b", "message"),
     [
-        ([[1.0, np.nan]], None, r"^A has 1 entries that are NaN or infinite, first at \(0, 1\)"),
-        (sp.csr_array([[1.0, np.inf]]), None, "^A has 1 entries that are NaN or infinite"),
-        ([[1.0, 2.0]], [np.nan], r"^b has 1 entries that are NaN or infinite, first at \(0,\)"),
-        ([["a", "b"]], None, "^A has dtype .*; it needs real numbers"),
-        ([[object(), 1]], None, "^A has dtype object"),
-        ([[1.0, 2.0]], ["x"], "^b has dtype .*; it needs real numbers"),
-        ([[1j, 2.0]], None, "^A is complex"),
-        (sp.csr_array([[1j, 2.0]]), None, "^A is complex"),
-        (aslinearoperator(np.array([[1j, 2.0]])), None, "^A is complex"),
-        (np.ones((2, 2, 2)), None, "^A has 3 axes; it needs 2"),
-        (3.0, None, "^A has 0 axes; it needs 2"),
-        ([[1.0, 2.0], [1.0]], None, "^A is not an array of numbers"),
-        (np.eye(2, 3), [1.0, 2.0, 3.0], r"^b has shape \(3,\); it needs shape \(2,\)"),
-        (np.eye(2, 3), [[1.0], [2.0]], r"^b has shape \(2, 1\); it needs shape \(2,\)"),
-        (np.eye(2, 3), 1.0, r"^b has shape \(1,\); it needs shape \(2,\)"),
-        (np.zeros((3, 0)), None, "^A has no columns"),
-        ([], None, "^A has no columns"),
-        (sp.csr_array((3, 0)), None, "^A has no columns"),
+        ([[1.0, np.nan]], None, r"^A must be finite, got nan at \[0, 1\]"),
+        (
+            sp.csr_array([[1.0, 2.0, 0.0], [0.0, 0.0, np.inf]]),
+            None,
+            r"^A must be finite, got inf at \[1, 2\]",
+        ),
+        ([[1.0, 2.0]], [np.nan], r"^b must be finite, got nan at \[0\]"),
+        ([["a", "b"]], None, "^A must hold real numbers, got dtype <U1"),
+        ([[object(), 1]], None, "^A must hold real numbers, got dtype object"),
+        ([[1.0, 2.0]], ["x"], "^b must hold real numbers, got dtype <U1"),
+        ([[1j, 2.0]], None, "^A must hold real numbers, got complex ones"),
+        (sp.csr_array([[1j, 2.0]]), None, "^A must hold real numbers, got complex ones"),
+        (
+            aslinearoperator(np.array([[1j, 2.0]])),
+            None,
+            r"^A.matvec\(...\) must hold real numbers, got complex",
+        ),
+        (np.ones((2, 2, 2)), None, r"^A must have two axes, .*, got shape \(2, 2, 2\)"),
+        (3.0, None, r"^A must have two axes, .*, got shape \(\)"),
+        ([[1.0, 2.0], [1.0]], None, "^A must be a rectangular array, got rows of unequal length"),
+        (np.eye(2, 3), [1.0, 2.0, 3.0], r"^b must have shape \(2,\), got shape \(3,\)"),
+        (np.eye(2, 3), [[1.0], [2.0]], r"^b must be one-dimensional, got shape \(2, 1\)"),
+        (np.eye(2, 3), 1.0, r"^b must have shape \(2,\), got shape \(1,\)"),
+        (np.zeros((3, 0)), None, "^A must have at least one column"),
+        ([], None, "^A must have at least one column"),
+        (sp.csr_array((3, 0)), None, "^A must have at least one column"),
     ],
 )
 def test_bad_input_is_refused_with_one_sentence(A, b, message):
@@ -258,18 +266,18 @@ def test_bad_input_is_refused_with_one_sentence(A, b, message):
 
 
 def test_operator_without_transpose_is_refused():
-    with pytest.raises(ValueError, match="needs both matvec and rmatvec"):
+    with pytest.raises(ValueError, match=r"A\.rmatvec must return a vector of length 3"):
         Affine(LinearOperator((1, 3), matvec=lambda x: x[:1], dtype=float))
 
 
 def test_operator_with_wrong_transpose_is_refused():
     wrong = LinearOperator((1, 3), matvec=lambda x: x[:1], rmatvec=lambda y: np.full(3, y[0]), dtype=float)
-    with pytest.raises(ValueError, match="rmatvec that is not the transpose"):
+    with pytest.raises(ValueError, match=r"A\.rmatvec must be the transpose of A\.matvec"):
         Affine(wrong)
 
 
 def test_operator_that_returns_nan_is_refused():
-    with pytest.raises(ValueError, match="A returns NaN or infinite values"):
+    with pytest.raises(ValueError, match=r"A\.matvec\(\.\.\.\) must be finite"):
         Affine(aslinearoperator(np.array([[np.nan, 1.0]])))
 
 
@@ -277,3 +285,36 @@ def test_one_row_against_a_thousand_is_not_called_a_row_of_zeros():
     A = np.vstack([np.eye(1000), np.ones(1000)])
     with pytest.raises(ValueError, match=r"rows .* 1000 and 996 more contradict each other"):
         Affine(A, np.ones(1001))
+
+
+def operator_answering(answer):
+    return LinearOperator((1, 3), matvec=lambda x: answer, rmatvec=lambda y: np.full(3, y[0]), dtype=float)
+
+
+@pytest.mark.parametrize(
+    ("answer", "message"),
+    [
+        (np.array(["1.0"]), r"^A\.matvec\(\.\.\.\) must hold real numbers, got dtype <U3"),
+        (np.array([1j]), r"^A\.matvec\(\.\.\.\) must hold real numbers, got complex ones"),
+        (np.array([None]), r"^A\.matvec\(\.\.\.\) must hold real numbers, got dtype object"),
+        (np.ones(2), r"^A\.matvec must return a vector of length 1 for one of length 3, got ValueError"),
+        (np.array([np.inf]), r"^A\.matvec\(\.\.\.\) must be finite"),
+    ],
+)
+def test_operator_that_answers_without_usable_numbers_is_refused(answer, message):
+    with pytest.raises(ValueError, match=message):
+        Affine(operator_answering(answer))
+
+
+def test_operator_that_breaks_during_a_run_is_refused_then():
+    broken = []
+    ones = LinearOperator(
+        (1, 3),
+        matvec=lambda x: np.full(1, np.nan) if broken else x.sum(keepdims=True),
+        rmatvec=lambda y: np.full(3, y[0]),
+        dtype=float,
+    )
+    constraint = Affine(ones, [1.0])
+    broken.append(True)
+    with pytest.raises(ValueError, match=r"A\.matvec\(\.\.\.\) must be finite"):
+        constraint.project(np.zeros(3))

@@ -27,9 +27,7 @@ def test_length_must_divide():
         Consensus(3).project(np.zeros(7))
 
 
-@pytest.mark.parametrize(
-    ("n", "error"), [(0, ValueError), (-2, ValueError), (2.0, TypeError), ("3", TypeError)]
-)
-def test_number_of_blocks_must_be_a_positive_integer(n, error):
-    with pytest.raises(error, match=r"^n is"):
+@pytest.mark.parametrize("n", [0, -2, 2.0, "3"])
+def test_number_of_blocks_must_be_a_positive_integer(n):
+    with pytest.raises(ValueError, match=r"^n must be a whole number >= 1, got"):
         Consensus(n)

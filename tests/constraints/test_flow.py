@@ -16,12 +16,16 @@ def balanced(n_nodes, rng):
     return supply - supply.mean()
 
 
-def check(network, rng):
+def check(edges, supply, rng):
+    """Project on a network and compare with differences of potentials; return the network."""
+    edges, network = np.asarray(edges), Flow(edges, supply)
     x = rng.standard_normal(network.n_edges)
     y = network.project(x)
     assert network.residual(y) <= 1e-10 * (1 + np.linalg.norm(network.supply))
     potentials = network.multipliers(x - y)
-    assert np.linalg.norm(network.normal(potentials) - (x - y)) <= 1e-8 * np.linalg.norm(x)
+    tail, head = edges.T
+    assert np.linalg.norm(potentials[tail] - potentials[head] - (x - y)) <= 1e-8 * np.linalg.norm(x)
+    return network
 
 
 def test_flow_splits_between_two_routes():
@@ -46,14 +50,11 @@ def test_potentials_are_zero_at_the_first_node_of_each_component():
     assert (network.n_nodes, network.n_edges, network.n_components) == (6, 3, 3)
     potentials = network.multipliers(np.array([1.0, 2.0, 3.0]))
     np.testing.assert_allclose(potentials, [0, 1, -1, 0, -3, 0], atol=1e-14)
-    np.testing.assert_allclose(network.normal(potentials), [1, 2, 3], atol=1e-14)
 
 
 def test_grid_with_hundred_thousand_nodes_is_factorised():
     rng = np.random.default_rng(0)
-    network = Flow(grid(316), balanced(316**2, rng))
-    assert "factorised" in repr(network)
-    check(network, rng)
+    assert "factorised" in repr(check(grid(316), balanced(316**2, rng), rng))
 
 
 def test_random_graph_with_a_million_edges_is_not_factorised():
@@ -62,16 +63,15 @@ def test_random_graph_with_a_million_edges_is_not_factorised():
     ring = np.column_stack([np.arange(n), (np.arange(n) + 1) % n])
     tail = rng.integers(0, n, 9 * n)
     head = (tail + rng.integers(1, n, 9 * n)) % n
-    network = Flow(np.concatenate([ring, np.column_stack([tail, head])]), balanced(n, rng))
+    network = check(np.concatenate([ring, np.column_stack([tail, head])]), balanced(n, rng), rng)
     assert "iterative" in repr(network)
     assert network.n_edges == 1_000_000
-    check(network, rng)
 
 
 def test_supply_may_be_unbalanced_by_rounding():
     supply = np.array([0.1, 0.2, -0.3])
     assert supply.sum() != 0
-    check(Flow([[0, 1], [1, 2]], supply), np.random.default_rng(0))
+    check([[0, 1], [1, 2]], supply, np.random.default_rng(0))
 
 
 @pytest.mark.parametrize(
@@ -91,11 +91,11 @@ def test_supply_may_be_unbalanced_by_rounding():
         ([[0, 1], [1, 1]], [0, 0], r"edges\[1\] = \[1, 1\] is a loop"),
         ([[0, 1], [1, 2]], [0, 0], r"edges\[1\] = \[1, 2\] names a node that does not exist"),
         ([[0, 1], [-1, 0]], [0, 0], r"edges\[1\] = \[-1, 0\] names a node that does not exist"),
-        ([[0.0, 1.5]], [0, 0], "edges has dtype float64; node numbers must be integers"),
-        ([[0, 1, 2]], [0, 0, 0], r"edges has shape \(1, 3\); it needs shape \(E, 2\)"),
-        ([], [0, 0], "edges is empty"),
-        ([[0, 1]], [np.nan, 0], "supply has 1 entries that are NaN or infinite"),
-        ([[0, 1]], [[1.0], [-1.0]], r"supply has shape \(2, 1\); it needs shape \(2,\)"),
+        ([[0.0, 1.5]], [0, 0], "edges must hold integers, 0 to 1, got dtype float64"),
+        ([[0, 1, 2]], [0, 0, 0], r"edges must have shape \(E, 2\), .*, got shape \(1, 3\)"),
+        ([], [0, 0], "edges must hold at least one edge"),
+        ([[0, 1]], [np.nan, 0], r"supply must be finite, got nan at \[0\]"),
+        ([[0, 1]], [[1.0], [-1.0]], r"supply must be one-dimensional, got shape \(2, 1\)"),
     ],
 )
 def test_bad_network_is_refused_with_one_sentence(edges, supply, message):
@@ -103,6 +103,11 @@ def test_bad_network_is_refused_with_one_sentence(edges, supply, message):
         Flow(edges, supply)
 
 
+def test_supplies_of_different_lengths_are_refused():
+    with pytest.raises(ValueError, match=r"supply must be a rectangular array, got rows of unequal length"):
+        Flow([[0, 1]], [[1.0], [-1.0, 0.0]])
+
+
 def test_edges_of_different_lengths_are_refused():
-    with pytest.raises(ValueError, match="edges is not an array of numbers"):
+    with pytest.raises(ValueError, match="edges must be a rectangular array, got rows of unequal length"):
         Flow([[0, 1], [1]], [0.0, 0.0])

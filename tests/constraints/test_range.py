@@ -36,11 +36,11 @@ def test_range_of_zeros_is_the_origin():
 @pytest.mark.parametrize(
     ("D", "message"),
     [
-        ([[np.nan]], "^D has 1 entries that are NaN"),
-        (np.ones((2, 2, 2)), "^D has 3 axes"),
-        (np.zeros((0, 2)), "^D has no rows"),
-        ([["a"]], "^D has dtype"),
-        ([[1.0, 2.0], [1.0]], "^D is not an array of numbers"),
+        ([[np.nan]], r"^D must be finite, got nan at \[0, 0\]"),
+        (np.ones((2, 2, 2)), "^D must have two axes"),
+        (np.zeros((0, 2)), "^D must have a row for each variable"),
+        ([["a"]], "^D must hold real numbers"),
+        ([[1.0, 2.0], [1.0]], "^D must be a rectangular array"),
     ],
 )
 def test_bad_matrix_is_refused_with_one_sentence(D, message):

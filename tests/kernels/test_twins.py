@@ -7,6 +7,7 @@ from scipy import sparse
 import tether
 from tether import threads
 from tether.objectives.compiled import FACTOR, Compiled, Model, compile_model
+from tether.objectives.losses.kernel_codes import coded
 from tether.objectives.walk import Averaging, Walk, walk_in_numpy
 
 N, D = 60, 12
@@ -20,11 +21,9 @@ LABELS = {
 
 
 def compiled(objective: tether.GLM) -> Compiled:
-    loss = objective.loss
-    return compile_model(
-        objective.design,
-        Model(loss.code, loss.parameter, objective.y, objective.weights, objective.n_outputs, objective.l2),
-    )
+    known = coded(objective.loss)
+    model = Model(*known, objective.y, objective.weights, objective.n_outputs, objective.l2)
+    return compile_model(objective.design, model)
 
 
 def model(loss: str, kind: str, *, ones: bool, weighted: bool, dtype: type = np.float64) -> tether.GLM:

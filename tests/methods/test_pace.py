@@ -10,7 +10,7 @@ from tether.engines import Problem
 from tether.methods import Anderson, DelayedASVRG, DelayedSVRG
 from tether.methods.pace import FIRST_WAIT, GROWTH
 from tether.objectives.base import Smoothness
-from tether.objectives.compiled import SCATTERED
+from tether.objectives.compiled import SCATTERED_READ
 from tether.problem import Facts
 from tether.requests import Arrived
 
@@ -93,7 +93,7 @@ def test_a_round_is_worth_the_numbers_that_it_reads():
     assert worth(X, thin) == pytest.approx(worth(X, few)), "the complement is used where it is smaller"
     assert worth(X, Affine(sparse.csr_array(np.eye(2, 40)))) == np.inf
     half = sparse.csr_array(X * (np.arange(40) < 5))
-    assert worth(half, few) == pytest.approx(worth(X, few) * 40 / (5 * SCATTERED))
+    assert worth(half, few) == pytest.approx(worth(X, few) * 40 / (5 * SCATTERED_READ))
 
 
 @pytest.mark.parametrize("method", METHODS)

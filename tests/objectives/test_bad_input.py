@@ -1,10 +1,16 @@
 """Every mistake is refused where it is made, in one sentence that names the argument."""
 
+import copy
+import tracemalloc
+
 import numpy as np
 import pytest
 from scipy import sparse
 
-from tether.objectives import GLM, Quadratic
+import tether
+from tether.objectives import GLM, FiniteSum, Quadratic, Smoothness
+from tether.objectives.losses import Multinomial
+from tether.packing import flatten, restore
 
 X, Y = np.arange(12.0).reshape(4, 3), np.array([0.0, 1.0, 1.0, 0.0])
 
@@ -45,6 +51,17 @@ GLM_MISTAKES = {
     "NaN l2": ("l2", {"l2": np.nan}),
     "infinite l2": ("l2", {"l2": np.inf}),
     "l2 of words": ("l2", {"l2": "much"}),
+    "l2 in a text": ("l2", {"l2": "0.1"}),
+    "huge l2": ("l2", {"l2": 1e308}),
+    "l2 beyond what can be squared": ("l2", {"l2": 1e110}),
+    "fit_intercept of words": ("fit_intercept", {"fit_intercept": "no"}),
+    "array for fit_intercept": ("fit_intercept", {"fit_intercept": np.array([True, False])}),
+    "number for fit_intercept": ("fit_intercept", {"fit_intercept": 2}),
+    "classes of words": ("n_classes", {"n_classes": "3", "loss": "multinomial"}),
+    "one class": ("n_classes", {"n_classes": 1, "loss": "multinomial"}),
+    "classes of a number": ("n_classes", {"n_classes": 3, "loss": "squared"}),
+    "classes of a loss object": ("n_classes", {"n_classes": 3, "loss": Multinomial()}),
+    "a class beyond": ("y", {"y": _with(Y, 5.0), "n_classes": 3, "loss": "multinomial"}),
     "negative weight": ("sample_weight", {"sample_weight": _with(np.ones(4), -1.0)}),
     "zero weights": ("sample_weight", {"sample_weight": np.zeros(4)}),
     "NaN weight": ("sample_weight", {"sample_weight": _with(np.ones(4), np.nan)}),
@@ -95,3 +112,83 @@ def test_quadratic_refuses(mistake):
 def test_quadratic_takes_no_positional_arguments():
     with pytest.raises(TypeError):
         Quadratic(C)
+
+
+@pytest.mark.parametrize("make", [np.asarray, sparse.csr_array])
+@pytest.mark.parametrize("scale", [1e60, 1e110, 1e200, 1e307])
+def test_data_that_would_overflow_is_refused_in_our_words(make, scale):
+    with pytest.raises(ValueError, match=r"^X must [^\n]*\.$"):
+        _ = GLM(make(X * scale), Y).smoothness
+    with pytest.raises(ValueError, match=r"^factors must [^\n]*\.$"):
+        _ = Quadratic(factors=make(X * scale)).smoothness
+    with pytest.raises(ValueError, match=r"^matrix must [^\n]*\.$"):
+        _ = Quadratic(matrix=make(C * scale**2 if scale < 1e100 else C * scale)).smoothness
+
+
+CONSTANTS = {
+    "NaN": ("maximum", (np.nan, 1.0, 0.1)),
+    "infinite": ("full", (1.0, np.inf, 0.1)),
+    "negative": ("maximum", (-1.0, 1.0, 0.1)),
+    "negative mu": ("convexity", (1.0, 1.0, -0.1)),
+    "mu above L": ("convexity", (1.0, 1.0, 2.0)),
+    "mu above L_F": ("convexity", (3.0, 1.0, 2.0)),
+    "a text": ("maximum", ("1.0", 1.0, 0.1)),
+    "an array": ("full", (1.0, np.ones(2), 0.1)),
+    "exact of words": ("exact", (1.0, 1.0, 0.1, "yes")),
+}
+
+
+@pytest.mark.parametrize("mistake", CONSTANTS)
+def test_constants_that_no_function_has_are_refused(mistake):
+    name, given = CONSTANTS[mistake]
+    with pytest.raises(ValueError, match=rf"^{name} must [^\n]*\.$"):
+        Smoothness(*given)
+
+
+def test_constants_are_checked_when_they_are_replaced():
+    constants = Smoothness(2.0, 1.0, 0.1)
+    assert constants._replace(convexity=0.5) == (2.0, 1.0, 0.5, True)
+    with pytest.raises(ValueError, match="convexity must be at most"):
+        constants._replace(convexity=1.5)
+
+
+def test_constants_travel_as_named_tuples():
+    arrays = {}
+    constants = Smoothness(2.0, 1.0, 0.1, exact=False)
+    kinds = flatten("s", constants, arrays)
+    back = restore("s", kinds, arrays, constants, Smoothness)
+    assert back == constants and type(back) is Smoothness
+    assert copy.copy(constants) == constants and type(copy.copy(constants)) is Smoothness
+
+
+def test_many_samples_cost_nothing_before_they_are_asked_for():
+    tracemalloc.start()
+    FiniteSum(lambda x, batch: x, lambda x, batch: 0.5 * float(x @ x), 10**9, 3, smoothness=1.0)
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert peak < 10**6
+
+
+WRONG_LATER = {
+    "value": lambda x, batch: "low" if len(batch) > 2 else 0.5 * float(x @ x),
+    "gradient": lambda x, batch: ["low"] if len(batch) > 2 else np.array(x),
+}
+
+
+@pytest.mark.parametrize("name", WRONG_LATER)
+def test_functions_that_return_something_else_later_are_named(name):
+    functions = {"gradient": lambda x, batch: np.array(x), "value": lambda x, batch: 0.5 * float(x @ x)}
+    objective = FiniteSum(**{**functions, name: WRONG_LATER[name]}, n_samples=9, dim=2)
+    with pytest.raises(ValueError, match=rf"^{name}\(x, batch\) must return [^\n]*\.$"):
+        objective.evaluate(np.zeros(2))
+
+
+def test_classes_that_a_worker_lacks_are_given_by_their_number():
+    lacking = GLM(X, [0, 0, 2, 2], "multinomial", n_classes=4)
+    assert lacking.n_outputs == 4 and lacking.dim == 12
+    with pytest.raises(ValueError, match=r"GLM\(\.\.\., n_classes=K\)"):
+        GLM(X, [0, 0, 2, 2], "multinomial")
+    full = GLM(X, [0, 1, 2, 3], "multinomial")
+    with pytest.raises(ValueError, match=r"GLM\(\.\.\., n_classes=K\)"):
+        tether.Federation([full, GLM(X, [0, 1, 1, 0], "multinomial")])
+    assert tether.solve(tether.Federation([full, lacking]), max_rounds=3, tol=0.0).x.shape == (12,)

@@ -109,10 +109,10 @@ def test_dropout_is_switched_off(tensors):
 
 
 def test_ridge_counts_into_the_constants(module, tensors):
-    objective = from_torch(module, mean_loss, tensors, l2=0.5, smoothness=2.0, convexity=0.1)
+    objective = from_torch(module, mean_loss, tensors, l2=0.5, smoothness=2.0, convexity=0.1, convex=True)
     assert objective.smoothness == pytest.approx((2.5, 2.5, 0.6, True))
     known = Smoothness(3.0, 2.0, 1.0)
-    assert from_torch(module, mean_loss, tensors, l2=0.5, smoothness=known).smoothness == (
+    assert from_torch(module, mean_loss, tensors, l2=0.5, smoothness=known, convex=True).smoothness == (
         3.5,
         2.5,
         1.5,

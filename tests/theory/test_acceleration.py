@@ -84,20 +84,20 @@ def test_momenta_by_hand():
 @pytest.mark.parametrize(
     ("call", "message"),
     [
-        (lambda: drift(1.0, smoothness=1.0, interval=10), "step_size 1.0 is too large for interval 10"),
-        (lambda: drift(0.1, smoothness=0.0), "smoothness must be a positive"),
+        (lambda: drift(1.0, smoothness=1.0, interval=10), "step_size 1 is too large for interval 10"),
+        (lambda: drift(0.1, smoothness=0.0), "smoothness must be a finite number > 0, got 0"),
         (lambda: first_momentum(0.5, smoothness=1.0), "theta_0 .* = -1 must exceed"),
-        (lambda: first_momentum(2.0, smoothness=1.0), "step_size 2.0 is too large"),
+        (lambda: first_momentum(2.0, smoothness=1.0), "step_size 2 is too large"),
         (
             lambda: momentum(1.0, smoothness=1.0, convexity=0.5, stage_length=8),
             "too large for stage_length 8: theta = 2 must not exceed 1",
         ),
         (
             lambda: momentum(0.1, smoothness=1.0, convexity=0.0, stage_length=8),
-            "convexity must be a positive",
+            "convexity must be a finite number > 0",
         ),
-        (lambda: next_momentum(0.5, 1.0), r"delta must lie in \[0, 1\), got 1.0"),
-        (lambda: momentum_sequence(0.1, 0, smoothness=1.0), "stages must be at least 1"),
+        (lambda: next_momentum(0.5, 1.0), r"delta must lie in \[0, 1\), got 1"),
+        (lambda: momentum_sequence(0.1, 0, smoothness=1.0), "stages must be a finite number >= 1, got 0"),
     ],
 )
 def test_bad_arguments_are_named_in_one_sentence(call, message):

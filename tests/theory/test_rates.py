@@ -206,13 +206,13 @@ def test_an_easy_target_still_takes_one_stage():
 @pytest.mark.parametrize(
     ("call", "message"),
     [
-        (lambda: Setting.conditioned(0.5, 10, 0.1), "kappa = L/mu must be at least 1, got 0.5"),
+        (lambda: Setting.conditioned(0.5, 10, 0.1), "kappa must be a finite number >= 1, got 0.5"),
         (lambda: Setting(1.0, 10, 0.1, convexity=2.0), "the condition number is at least 1"),
-        (lambda: Setting(1.0, 0, 0.1), "n_samples must be at least 1, got 0"),
-        (lambda: Setting(1.0, 10, -0.1), "accuracy must be a positive finite number, got -0.1"),
-        (lambda: Setting(1.0, 10, 0.1, distance=-1), "distance must be a positive"),
-        (lambda: Setting(1.0, 10, 0.1, initial_gap=0.0), "initial_gap must be a positive"),
-        (lambda: Setting(1.0, 10, 0.1, variance=-1.0), "variance must be .* not negative"),
+        (lambda: Setting(1.0, 0, 0.1), "n_samples must be a finite number >= 1, got 0"),
+        (lambda: Setting(1.0, 10, -0.1), "accuracy must be a finite number > 0, got -0.1"),
+        (lambda: Setting(1.0, 10, 0.1, distance=-1), "distance must be a finite number > 0"),
+        (lambda: Setting(1.0, 10, 0.1, initial_gap=0.0), "initial_gap must be a finite number > 0"),
+        (lambda: Setting(1.0, 10, 0.1, variance=-1.0), "variance must be a finite number >= 0"),
         (lambda: Setting(1.0, 10, 2.0).regularised(), "accuracy must not exceed"),
         (lambda: complexity("svrg", STRONG), "method must be one of .* got 'svrg'"),
         (lambda: complexity("dp-sgd", STRONG), r"dp-sgd needs Setting\(noise=...\)"),
@@ -221,7 +221,7 @@ def test_an_easy_target_still_takes_one_stage():
         (lambda: complexity("proxskip-svrg", CONVEX, 3, 3), "proxskip-svrg needs convexity > 0"),
         (lambda: complexity("dp-asvrg", STRONG, 10, 5), "stage_length must be at least interval"),
         (lambda: complexity("nesterov", STRONG, 3), "nesterov projects at every step"),
-        (lambda: complexity("dp-svrg", STRONG, -3), "interval must be at least 1, got -3"),
+        (lambda: complexity("dp-svrg", STRONG, -3), "interval must be a finite number >= 1, got -3"),
     ],
 )
 def test_bad_arguments_are_named_in_one_sentence(call, message):

@@ -135,11 +135,17 @@ def test_horizon_step_attains_the_rate_of_learning_rate_choice_two(tangent, norm
     ("args", "message"),
     [
         ({"method": "sgd", "smoothness": 1.0}, "method must be one of .* got 'sgd'"),
-        ({"method": "dp-sgd", "smoothness": -1.0}, "smoothness must be a positive"),
-        ({"method": "dp-sgd", "smoothness": math.nan}, "smoothness must be a positive"),
+        ({"method": "dp-sgd", "smoothness": -1.0}, "smoothness must be a finite number > 0"),
+        ({"method": "dp-sgd", "smoothness": math.nan}, "smoothness must be a finite number > 0"),
         ({"method": "nesterov", "smoothness": 1.0, "convexity": 2.0}, "convexity must not exceed smoothness"),
-        ({"method": "dp-svrg", "smoothness": 1.0, "convexity": -0.1}, "convexity must be .* not negative"),
-        ({"method": "dp-svrg", "smoothness": 1.0, "interval": 0}, "interval must be at least 1, got 0"),
+        (
+            {"method": "dp-svrg", "smoothness": 1.0, "convexity": -0.1},
+            "convexity must be a finite number >= 0",
+        ),
+        (
+            {"method": "dp-svrg", "smoothness": 1.0, "interval": 0},
+            "interval must be a finite number >= 1, got 0",
+        ),
         ({"method": "p-svrg", "smoothness": 1.0, "interval": 5}, "p-svrg projects at every step"),
         ({"method": "dp-asvrg", "smoothness": 1.0, "convexity": 0.1}, "stage_length is needed"),
         ({"method": "dp-asvrg", "smoothness": 1.0, "interval": 2}, "stages is needed"),

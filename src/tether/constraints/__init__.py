@@ -1,4 +1,8 @@
-"""What x must satisfy: affine sets, seen through their projections."""
+"""What x must satisfy: affine sets, seen through their projections.
+
+One set a file: `affine`, `range`, `flow`, `consensus`, `unconstrained`; `base` says what a set can do and
+`convert` turns what users give into one. The linear algebra behind them is in `algebra`.
+"""
 
 from tether.constraints.affine import Affine
 from tether.constraints.base import Constraint
@@ -7,5 +11,15 @@ from tether.constraints.convert import as_constraint
 from tether.constraints.flow import Flow
 from tether.constraints.range import Range
 from tether.constraints.unconstrained import Unconstrained
+from tether.names import aligned_vector
 
-__all__ = ["Affine", "Consensus", "Constraint", "Flow", "Range", "Unconstrained", "as_constraint"]
+__all__ = [
+    "Affine",
+    "Consensus",
+    "Constraint",
+    "Flow",
+    "Range",
+    "Unconstrained",
+    "aligned_vector",
+    "as_constraint",
+]

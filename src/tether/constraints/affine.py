@@ -5,19 +5,24 @@ projecting it as a direction and adding that shortest solution.
 """
 
 import logging
+from copy import copy
 from typing import Any
 
 import numpy as np
 from scipy.sparse.linalg import LinearOperator
 
-from tether.arrays import Array
+from tether.arrays import Array, Indices
 from tether.constraints.algebra.consistency import listed, require_consistent
 from tether.constraints.algebra.dense import DenseRows
 from tether.constraints.algebra.operator import operator_rows
+from tether.constraints.algebra.placed import PlacedRows, placed_columns, scattered
 from tether.constraints.algebra.rows import Rows
 from tether.constraints.algebra.sparse import sparse_rows
 from tether.constraints.base import Constraint
-from tether.inputs import real_matrix, real_vector
+from tether.digest import answers_of, digest_of
+from tether.inputs import fresh_matrix, numbers, vector
+from tether.lazy import lazy
+from tether.names import Names, aligned_vector, column_names, places, row_names
 
 log = logging.getLogger("tether")
 
@@ -31,7 +36,9 @@ class Affine(Constraint):
     Parameters
     ----------
     A : array_like, sparse matrix or LinearOperator, shape (m, p)
-        One row for each equation; a vector is one row. Dense matrices are factorised orthogonally, with
+        One row for each equation; a vector is one row. The columns of a data frame name the variables: where
+        the objective names its own, each column goes to the variable of its name, in whatever order they
+        come, and variables without a column are free. Dense matrices are factorised orthogonally, with
         pivoting where rows nearly depend; sparse ones by a sparse factorisation or, where that would fill
         in, not at all; an operator is only applied.
     b : array_like, shape (m,), optional
@@ -45,6 +52,8 @@ class Affine(Constraint):
         (m, p).
     b : ndarray, shape (m,)
         The right-hand side.
+    names : tuple of str or None
+        The names of the variables, where A has them.
     rank : int or None
         The rank of A where it is known, which is for dense A.
     redundant : tuple of int
@@ -70,12 +79,13 @@ class Affine(Constraint):
     dim: int
 
     def __init__(self, A: Any, b: Any = None) -> None:
-        matrix = real_matrix(A, "A")
-        self.shape = (int(matrix.shape[0]), int(matrix.shape[1]))
+        self._matrix = None if isinstance(A, LinearOperator) else fresh_matrix("A", A)
+        self._rows = operator_rows(A) if self._matrix is None else _rows_of(self._matrix)
+        self.shape = self._rows.shape
         self.dim = self.shape[1]
-        self.b = np.zeros(self.shape[0]) if b is None else real_vector(b, self.shape[0], "b")
-        self._matrix = None if isinstance(matrix, LinearOperator) else matrix
-        self._rows = _rows_of(matrix)
+        self.names = column_names(A)
+        self._place: Indices | None = None  # of the columns of the matrix among the variables, once aligned
+        self.b = np.zeros(self.shape[0]) if b is None else _right_hand_side(b, A, self.shape[0])
         self._origin = self._shortest_point()
         self.rank = self._rows.rank
         self.redundant = self._rows.redundant
@@ -86,7 +96,13 @@ class Affine(Constraint):
     @property
     def equations(self) -> tuple[Any, Array] | None:
         """A and b, unless A is an operator."""
-        return None if self._matrix is None else (self._matrix, self.b)
+        return self._equations
+
+    @lazy
+    def _equations(self) -> tuple[Any, Array] | None:
+        if self._matrix is None or self._place is None:
+            return None if self._matrix is None else (self._matrix, self.b)
+        return placed_columns(self._matrix, self._place, self.dim), self.b
 
     def _shortest_point(self) -> Array:
         if not self.b.any():
@@ -111,18 +127,38 @@ class Affine(Constraint):
         """Return the least-squares lambda of A^T lambda = gradient."""
         return self._rows.multipliers(gradient)
 
-    def normal(self, multipliers: Array) -> Array:
-        """Return A^T lambda."""
-        return self._rows.adjoint(multipliers)
+    def aligned(self, names: Names) -> "Affine":
+        """Return the same equations for variables with these names; those that A leaves out are free."""
+        if self.names is None or self.names == names:
+            return self
+        place = places("A", "column", self.names, names)
+        twin = copy(self)
+        twin.names, twin.dim, twin.shape = names, len(names), (self.shape[0], len(names))
+        twin._rows = PlacedRows(self._rows, place, twin.dim)
+        twin._origin = scattered(self._origin, place, twin.dim)
+        twin._place = place if self._place is None else place[self._place]
+        twin.__dict__.pop("_equations", None)
+        return twin
+
+    def digest(self) -> str:
+        """Return a digest of A and b; an operator counts by its products with two fixed vectors."""
+        if self.equations is None:
+            return digest_of("Affine", self.shape, answers_of(self._rows.apply, self.dim), self.b)
+        return digest_of("Affine", *self.equations)
 
     def __repr__(self) -> str:
         rank = "" if self._rows.rank is None else f", rank {self._rows.rank}"
         return f"Affine({self.shape[0]} x {self.shape[1]}, {self._rows.kind}{rank})"
 
 
+def _right_hand_side(b: Any, A: Any, length: int) -> Array:
+    """Return b as a fresh vector, in the order of A's rows if both name them; a number is one entry."""
+    rows = row_names(A) if getattr(A, "ndim", 0) == 2 else None
+    ordered = aligned_vector(b, rows, "b", "row of A")
+    return vector("b", np.atleast_1d(numbers("b", ordered)), length).copy()
+
+
 def _rows_of(matrix: Any) -> Rows:
-    if isinstance(matrix, LinearOperator):
-        return operator_rows(matrix)
     return DenseRows(matrix) if isinstance(matrix, np.ndarray) else sparse_rows(matrix)
 
 

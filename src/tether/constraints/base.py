@@ -11,6 +11,8 @@ from collections.abc import Mapping
 from typing import Any
 
 from tether.arrays import Array
+from tether.digest import answers_of, digest_of
+from tether.names import Names
 from tether.needs import Need
 
 
@@ -20,7 +22,10 @@ class Constraint(ABC):
     #: Length of the vectors it acts on; None when any length will do.
     dim: int | None = None
 
-    #: What methods cannot ask of it, and why.
+    #: Names of the variables it acts on, where it has them; without names they count by position.
+    names: Names | None = None
+
+    #: What methods cannot ask of it, and why. Affine sets lack nothing.
     lacks: Mapping[Need, str] = {}
 
     #: Numbers that a projection reads; infinite where nobody knows.
@@ -47,6 +52,12 @@ class Constraint(ABC):
     def multipliers(self, gradient: Array) -> Array:
         """Return the least-squares lambda of A^T lambda = gradient."""
 
-    @abstractmethod
-    def normal(self, multipliers: Array) -> Array:
-        """Return A^T lambda, the direction that the multipliers stand for."""
+    def aligned(self, names: Names) -> "Constraint":
+        """Return this set among variables with these names; a set without names counts by position."""
+        return self
+
+    def digest(self) -> str:
+        """Return a digest of what defines the set; here, of two projections."""
+        if self.dim is None:
+            raise NotImplementedError(f"{type(self).__name__} must have dim or a digest() of its own.")
+        return digest_of(type(self).__name__, self.dim, answers_of(self.project, self.dim))

@@ -1,11 +1,11 @@
 """All workers agree: n stacked copies of one vector, so that a projection is a mean."""
 
-import operator
-
 import numpy as np
 
 from tether.arrays import Array
 from tether.constraints.base import Constraint
+from tether.digest import digest_of
+from tether.inputs import positive_integer
 
 
 class Consensus(Constraint):
@@ -32,12 +32,7 @@ class Consensus(Constraint):
     """
 
     def __init__(self, n: int) -> None:
-        try:
-            self.n = operator.index(n)
-        except TypeError:
-            raise TypeError(f"n is {n!r}; it must be an integer, the number of blocks.") from None
-        if self.n < 1:
-            raise ValueError(f"n is {n}; there must be at least 1 block.")
+        self.n = positive_integer("n", n)
 
     def project(self, x: Array) -> Array:
         """Return the mean of the blocks in place of every block."""
@@ -56,9 +51,9 @@ class Consensus(Constraint):
         blocks = self._blocks(gradient)
         return (blocks - blocks.mean(axis=0)).ravel()
 
-    def normal(self, multipliers: Array) -> Array:
-        """Return the deviation of each block from the mean, which multipliers are already."""
-        return self.multipliers(multipliers)
+    def digest(self) -> str:
+        """Return a digest of the number of blocks."""
+        return digest_of("Consensus", self.n)
 
     def _blocks(self, x: Array) -> Array:
         x = np.asarray(x, dtype=float)

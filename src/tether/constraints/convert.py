@@ -8,10 +8,11 @@ from scipy.optimize import LinearConstraint
 from tether.constraints.affine import Affine
 from tether.constraints.base import Constraint
 from tether.constraints.unconstrained import Unconstrained
+from tether.names import Names
 
 
-def as_constraint(constraint: Any, dim: int) -> Constraint:
-    """Return a constraint on vectors of length ``dim``.
+def as_constraint(constraint: Any, dim: int, names: Names | None = None) -> Constraint:
+    """Return a constraint on vectors of length ``dim``, aligned by name where both sides have names.
 
     Parameters
     ----------
@@ -19,6 +20,9 @@ def as_constraint(constraint: Any, dim: int) -> Constraint:
         None means unconstrained; a LinearConstraint must be an equation, lb equal to ub.
     dim : int
         The number of variables of the objective.
+    names : tuple of str, optional
+        Their names. A constraint with names of its own is put into their order; it may leave variables out
+        but not name others. Where only one side has names, variables count by position.
 
     Returns
     -------
@@ -34,6 +38,8 @@ def as_constraint(constraint: Any, dim: int) -> Constraint:
             f"constraint is of type {type(constraint).__name__}; it must be None, a constraint such as "
             "tether.Affine(A, b), or a scipy.optimize.LinearConstraint with lb equal to ub."
         )
+    if names is not None:
+        constraint = constraint.aligned(tuple(names))
     if constraint.dim is None:
         constraint.tangent(np.zeros(dim))  # raises if this length will not do
     elif constraint.dim != dim:

@@ -15,7 +15,8 @@ from tether.arrays import Array
 from tether.constraints.algebra.consistency import listed, require_consistent
 from tether.constraints.algebra.sparse import sparse_rows
 from tether.constraints.base import Constraint
-from tether.inputs import as_array, real_vector
+from tether.digest import digest_of
+from tether.inputs import numbers, vector
 
 
 class Flow(Constraint):
@@ -58,8 +59,8 @@ class Flow(Constraint):
     dim: int
 
     def __init__(self, edges: Any, supply: Any) -> None:
-        self.n_nodes = int(np.size(supply))
-        self.supply = real_vector(supply, self.n_nodes, "supply")
+        self.supply = vector("supply", supply).copy()
+        self.n_nodes = len(self.supply)
         self._tail, self._head = _checked_edges(edges, self.n_nodes)
         self.dim = self.n_edges = len(self._tail)
         self.n_components, label = self._components()
@@ -95,9 +96,9 @@ class Flow(Constraint):
         potentials[self._free] = self._rows.multipliers(gradient)
         return potentials
 
-    def normal(self, multipliers: Array) -> Array:
-        """Return the differences of potential along the edges."""
-        return multipliers[self._tail] - multipliers[self._head]
+    def digest(self) -> str:
+        """Return a digest of the edges and the supplies."""
+        return digest_of("Flow", self._tail, self._head, self.supply)
 
     def _incidence(self) -> sp.csr_array:
         one, edge = np.ones(self.n_edges), np.arange(self.n_edges)
@@ -117,15 +118,17 @@ class Flow(Constraint):
 
 
 def _checked_edges(edges: Any, n_nodes: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    table = as_array(edges, "edges")
+    table = numbers("edges", edges)
     if table.size == 0:
-        raise ValueError("edges is empty; a network needs at least one edge.")
+        raise ValueError("edges must hold at least one edge, got none.")
     if table.ndim != 2 or table.shape[1] != 2:
         raise ValueError(
-            f"edges has shape {table.shape}; it needs shape (E, 2), the tail and head of each edge."
+            f"edges must have shape (E, 2), the tail and head of each edge, got shape {table.shape}."
         )
     if table.dtype.kind not in "iu":
-        raise ValueError(f"edges has dtype {table.dtype}; node numbers must be integers, 0 to {n_nodes - 1}.")
+        raise ValueError(f"edges must hold integers, 0 to {n_nodes - 1}, got dtype {table.dtype}.")
+    if table.dtype == np.uint64:  # what becomes negative is no node
+        table = np.minimum(table, np.iinfo(np.int64).max)
     table = table.astype(np.int64)
     stray = np.flatnonzero(np.any((table < 0) | (table >= n_nodes), axis=1))
     if len(stray):

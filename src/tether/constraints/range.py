@@ -1,5 +1,6 @@
 """Vectors of the form D t: the range of a matrix, as in the generalised lasso with beta = D t."""
 
+from copy import copy
 from typing import Any
 
 import numpy as np
@@ -8,10 +9,13 @@ from scipy.sparse.linalg import LinearOperator
 
 from tether.arrays import Array
 from tether.constraints.algebra.dense import DenseRows
+from tether.constraints.algebra.placed import PlacedRows, placed_columns
 from tether.constraints.algebra.rows import Rows
 from tether.constraints.algebra.sparse import sparse_rows
 from tether.constraints.base import Constraint
-from tether.inputs import real_matrix
+from tether.digest import digest_of
+from tether.inputs import fresh_matrix
+from tether.names import Names, places, require_all, row_names
 
 
 class Range(Constraint):
@@ -23,7 +27,8 @@ class Range(Constraint):
     Parameters
     ----------
     D : array_like or sparse matrix, shape (p, r)
-        Its columns span the subspace; a vector is one column.
+        Its columns span the subspace; a vector is one column. The index of a data frame names the variables:
+        where the objective names its own, each row goes to the variable of its name.
 
     Attributes
     ----------
@@ -31,6 +36,8 @@ class Range(Constraint):
         p, the length of the vectors it acts on.
     shape : tuple of int
         (p, r).
+    names : tuple of str or None
+        The names of the variables, where D has them.
     rank : int or None
         The dimension of the subspace where it is known, which is for dense D.
 
@@ -50,10 +57,11 @@ class Range(Constraint):
 
     def __init__(self, D: Any) -> None:
         if isinstance(D, LinearOperator):
-            raise TypeError("D is a LinearOperator; Range needs a dense or a sparse matrix.")
-        matrix = _columns(D)
+            raise TypeError("D must be a dense or a sparse matrix, got a LinearOperator.")
+        self._columns = matrix = _columns(D)
         self.shape = (int(matrix.shape[1]), int(matrix.shape[0]))
         self.dim = self.shape[0]
+        self.names = row_names(D)
         self._rows: Rows = DenseRows(matrix) if isinstance(matrix, np.ndarray) else sparse_rows(matrix)
         self.rank = self._rows.rank
         self.work = self._rows.work
@@ -74,9 +82,21 @@ class Range(Constraint):
         """Return the part of the gradient orthogonal to the subspace."""
         return self._rows.tangent(np.asarray(gradient, dtype=float))
 
-    def normal(self, multipliers: Array) -> Array:
-        """Return the part of the multipliers orthogonal to the subspace, a copy when they are already."""
-        return self._rows.tangent(np.asarray(multipliers, dtype=float))
+    def aligned(self, names: Names) -> "Range":
+        """Return the same subspace of vectors with these names; D must have a row for each of them."""
+        if self.names is None or self.names == names:
+            return self
+        place = places("D", "row", self.names, names)
+        require_all("D", "row", self.names, names)
+        twin = copy(self)
+        twin.names = names
+        twin._rows = PlacedRows(self._rows, place, self.dim)
+        twin._columns = placed_columns(self._columns, place, self.dim)
+        return twin
+
+    def digest(self) -> str:
+        """Return a digest of D."""
+        return digest_of("Range", self._columns)
 
     def __repr__(self) -> str:
         rank = "" if self.rank is None else f", rank {self.rank}"
@@ -85,9 +105,9 @@ class Range(Constraint):
 
 def _columns(D: Any) -> Any:
     """Return the transpose of D, validated; its rows span the subspace."""
-    matrix = real_matrix(D, "D")
+    matrix = fresh_matrix("D", D)
     if matrix.shape[0] == 0:
-        raise ValueError(f"D has no rows, shape {matrix.shape}; it needs one for each variable.")
+        raise ValueError(f"D must have a row for each variable, got shape {matrix.shape}.")
     if len(np.shape(D)) == 1:  # read as one row, which is a column transposed
         return matrix
     return np.ascontiguousarray(matrix.T) if isinstance(matrix, np.ndarray) else sp.csr_array(matrix.T)

@@ -4,18 +4,19 @@ import numpy as np
 
 from tether.arrays import Array
 from tether.constraints.base import Constraint
+from tether.digest import digest_of
+from tether.inputs import positive_integer
 
 
 class Unconstrained(Constraint):
     """The whole space: every point is feasible and projections change nothing.
 
-    It is {x : A x = b} with no rows, so there are no multipliers and the normal space is {0}.
+    It is {x : A x = b} with no rows, so there are no multipliers.
 
     Parameters
     ----------
     dim : int, optional
-        The length of the vectors it acts on; any length by default. Without it `normal` returns a single
-        zero, which broadcasts against any vector.
+        The length of the vectors it acts on; any length by default.
 
     Examples
     --------
@@ -27,7 +28,7 @@ class Unconstrained(Constraint):
     work = 0.0
 
     def __init__(self, dim: int | None = None) -> None:
-        self.dim = dim
+        self.dim = None if dim is None else positive_integer("dim", dim)
 
     def project(self, x: Array) -> Array:
         """Return a copy of the point."""
@@ -45,9 +46,9 @@ class Unconstrained(Constraint):
         """Return the empty vector: there are no equations."""
         return np.zeros(0)
 
-    def normal(self, multipliers: Array) -> Array:
-        """Return zeros."""
-        return np.zeros(1 if self.dim is None else self.dim)
+    def digest(self) -> str:
+        """Return the same for all lengths: there is nothing to tell apart."""
+        return digest_of("Unconstrained")
 
     def __repr__(self) -> str:
         return "Unconstrained()" if self.dim is None else f"Unconstrained({self.dim})"

@@ -5,7 +5,8 @@ each coefficient that is loaded and stay in the first cache until they are used 
 takes about twice as long.
 """
 
-from tether.kernels.losses import MULTINOMIAL, loss_of, softmax_slopes
+from tether.kernels.codes import MULTINOMIAL
+from tether.kernels.losses import loss_of, softmax_slopes
 from tether.kernels.options import inlined, kernel
 
 

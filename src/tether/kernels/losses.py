@@ -1,11 +1,9 @@
-"""Value and slope of one prediction, by the integer code of its loss."""
+"""Value and slope of one prediction, by the integer code of its loss; of an unknown code, NaN."""
 
 import math
 
+from tether.kernels.codes import FACTOR, HUBER, LOGISTIC, POISSON, SQUARED
 from tether.kernels.options import kernel
-
-LOGISTIC, SQUARED, MULTINOMIAL, HUBER, POISSON = range(5)
-FACTOR = 5  # z^2, the sample of a finite-sum quadratic
 
 
 @kernel
@@ -19,7 +17,9 @@ def slope_of(code, parameter, z, y):
         return min(max(z - y, -parameter), parameter)
     if code == POISSON:
         return math.exp(z) - y
-    return 2.0 * z
+    if code == FACTOR:
+        return 2.0 * z
+    return math.nan
 
 
 @kernel
@@ -39,7 +39,9 @@ def loss_of(code, parameter, z, y):
     if code == POISSON:
         e = math.exp(z)
         return e - y * z, e - y
-    return z * z, 2.0 * z
+    if code == FACTOR:
+        return z * z, 2.0 * z
+    return math.nan, math.nan
 
 
 @kernel

@@ -1,6 +1,11 @@
 """How kernels are compiled."""
 
 from numba import njit
+from numba.core.compiler_lock import global_compiler_lock
+
+from tether.threads import release_in_children
+
+release_in_children(global_compiler_lock)  # held for seconds, while a kernel is compiled
 
 # Sums may be reordered; NaN and infinity are kept, because they tell of divergence.
 FAST = {"reassoc", "contract", "arcp", "nsz"}

@@ -34,6 +34,7 @@ def from_jax(
     l2: float = 0.0,
     smoothness: float | Smoothness | None = None,
     convexity: float = 0.0,
+    convex: bool | None = None,
 ) -> Objective:
     r"""Return the mean of a JAX loss over a data set as an objective.
 
@@ -42,8 +43,7 @@ def from_jax(
     Parameters
     ----------
     loss : callable
-        ``loss(params, sample)`` returns the loss of one sample, a scalar, smooth and convex in the
-        parameters.
+        ``loss(params, sample)`` returns the loss of one sample, a scalar, smooth in the parameters.
     data : pytree of arrays
         The samples along axis 0 of every leaf; ``sample`` has the same structure.
     params : pytree of float arrays
@@ -53,6 +53,10 @@ def from_jax(
         The weight of a ridge penalty; it counts into the convexity.
     smoothness, convexity : float
         L and mu of the loss without the penalty. A missing L is estimated.
+    convex : bool, optional
+        True: F is convex, on your word. False: it is not (a neural network, say); then nothing is certified
+        and the penalty is no strong convexity. By default gradients at some pairs of points around
+        ``initial`` are looked at, and ``objective.nonconvexity`` says what they showed.
 
     Examples
     --------
@@ -67,7 +71,7 @@ def from_jax(
         from tether.objectives.jax_objective import JaxObjective
     except ImportError as error:
         raise ImportError('from_jax needs JAX; install it with: pip install "tether[jax]"') from error
-    return JaxObjective(loss, data, params, l2=l2, smoothness=smoothness, convexity=convexity)
+    return JaxObjective(loss, data, params, l2=l2, smoothness=smoothness, convexity=convexity, convex=convex)
 
 
 def from_torch(
@@ -78,6 +82,7 @@ def from_torch(
     l2: float = 0.0,
     smoothness: float | Smoothness | None = None,
     convexity: float = 0.0,
+    convex: bool | None = None,
 ) -> Objective:
     r"""Return the mean loss of a PyTorch module over a data set as an objective.
 
@@ -91,13 +96,18 @@ def from_torch(
         ``objective.initial``); ``objective.unpack(x)`` returns a copy of the module that carries x. It is run
         in evaluation mode, so that F is a fixed function.
     loss : callable
-        ``loss(module(inputs), targets)`` returns the mean over the batch, smooth and convex in x.
-    dataset : torch Dataset, or a pair (inputs, targets) of tensors
-        The samples.
+        ``loss(module(inputs), targets)`` returns the mean over the batch, smooth in x.
+    dataset : torch Dataset or DataLoader, or a pair (inputs, targets) of tensors
+        The samples, all of which are held in memory. A loader's batches and shuffling do not matter; one that
+        repeats or leaves out samples is refused.
     l2 : float
         The weight of a ridge penalty; it counts into the convexity.
     smoothness, convexity : float
         L and mu of the loss without the penalty. A missing L is estimated.
+    convex : bool, optional
+        True: F is convex, on your word. False: it is not (a neural network, say); then nothing is certified
+        and the penalty is no strong convexity. By default gradients at some pairs of points around
+        ``initial`` are looked at, and ``objective.nonconvexity`` says what they showed.
 
     Examples
     --------
@@ -114,4 +124,6 @@ def from_torch(
         from tether.objectives.torch_objective import TorchObjective
     except ImportError as error:
         raise ImportError('from_torch needs PyTorch; install it with: pip install "tether[torch]"') from error
-    return TorchObjective(module, loss, dataset, l2=l2, smoothness=smoothness, convexity=convexity)
+    return TorchObjective(
+        module, loss, dataset, l2=l2, smoothness=smoothness, convexity=convexity, convex=convex
+    )

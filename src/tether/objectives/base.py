@@ -6,19 +6,20 @@ An objective answers two questions about its data: the full pass (`evaluate`) an
 
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
-from hashlib import sha256
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from tether.arrays import Array, Indices
+from tether.digest import digest_of
 from tether.needs import Need
+from tether.objectives.smoothness import Smoothness
 from tether.objectives.walk import Walk, Walked, walk_in_numpy
 
 __all__ = ["Array", "Evaluation", "Indices", "Objective", "Smoothness"]
 
 Kind = dict[str, str | float | int | bool]  # settings by name
-INTERPRETED = 40_000.0  # numbers that compiled code reads while Python gets through a step
+INTERPRETED_STEP = 40_000.0  # numbers that compiled code reads while Python gets through a step
 
 
 class Evaluation(NamedTuple):
@@ -29,43 +30,24 @@ class Evaluation(NamedTuple):
     slopes: Array | None = None  # per-sample numbers from which anchor gradients are rebuilt
 
 
-class Smoothness(NamedTuple):
-    """Curvature of a finite sum: how large a step it bears and how well it is conditioned.
+class Objective(ABC):
+    """A smooth finite sum that lives beside its data.
 
     Attributes
     ----------
-    maximum : float
-        L_max, the largest smoothness constant of any f_i.
-    full : float
-        L_F <= L_max, the smoothness constant of F.
-    convexity : float
-        mu >= 0, a lower bound on the strong convexity of F. Gap certificates rest on it.
-    exact : bool
-        False when the two upper constants are estimates rather than bounds.
+    names : tuple of str, optional
+        Names of the variables, where they are known; of models with one output.
+    initial : array, optional
+        Where a run starts if it is told nothing else; None: at 0.
+    proven_convex : bool
+        Whether the way it is made guarantees that F is convex.
     """
-
-    maximum: float
-    full: float
-    convexity: float
-    exact: bool = True
-
-    def times(self, weight: float) -> "Smoothness":
-        """Return the constants of the sum times a weight."""
-        return Smoothness(weight * self.maximum, weight * self.full, weight * self.convexity, self.exact)
-
-    def of_batch(self, batch_size: int, n_samples: int) -> float:
-        """Return L(b), the expected smoothness of a batch of b of n samples drawn without replacement."""
-        b, n = min(batch_size, n_samples), n_samples
-        if n == 1:
-            return self.maximum
-        return n * (b - 1) / (b * (n - 1)) * self.full + (n - b) / (b * (n - 1)) * self.maximum
-
-
-class Objective(ABC):
-    """A smooth convex finite sum that lives beside its data."""
 
     n_samples: int
     dim: int
+    names: tuple[str, ...] | None = None
+    initial: Array | None = None
+    proven_convex: bool = False
     uses_blas: bool = False  # for so much that it should have all its threads
     anchored_price: int = 2  # component gradients that a sample of an anchored step costs
     lacks: Mapping[Need, str] = {}
@@ -90,6 +72,16 @@ class Objective(ABC):
         """The constants L_max, L_F and mu; computed once."""
 
     @property
+    def nonconvexity(self) -> str:
+        """What shows that F is not convex; empty where nothing does."""
+        return ""
+
+    @property
+    def convex(self) -> bool:
+        """Whether nothing shows that F is not convex."""
+        return not self.nonconvexity
+
+    @property
     def mass(self) -> float:
         """How much this sum counts among others: its samples, or the sum of their weights."""
         return float(self.n_samples)
@@ -102,7 +94,7 @@ class Objective(ABC):
     @property
     def sample_work(self) -> float:
         """What a sample of a step takes, in numbers of a dense row; here, steps are interpreted."""
-        return INTERPRETED / self.natural_batch + self.dim
+        return INTERPRETED_STEP / self.natural_batch + self.dim
 
     def cost_of_step(self, walk: Walk) -> int:
         """Return the component gradients that a sample of a step costs: 2 if the anchor's are recomputed."""
@@ -137,13 +129,27 @@ class Objective(ABC):
         """Use compiled steps even for little data, as one of many workers does."""
 
     def digest(self) -> str:
-        """Return a hexadecimal digest of data and settings; here, of what is seen from a fixed point."""
-        x = 0.1 * np.random.default_rng(0).standard_normal(self.dim)
-        value, gradient = self.evaluate(x)[:2]
-        seen = [value, float(np.linalg.norm(gradient)), float(gradient @ np.arange(1.0, self.dim + 1))]
-        rounded = [f"{number:.8e}" for number in seen]  # threads change the last digits of a sum
-        return sha256(repr((self.kind(), self.n_samples, self.dim, rounded)).encode()).hexdigest()
+        """Return a hexadecimal digest of data and settings; here, of what is seen at two points."""
+        return probe_digest(self)
 
     def unpack(self, x: Array) -> Any:
         """Return x in the shape natural to the model."""
         return x
+
+
+def probe_digest(objective: Objective, *settings: Any) -> str:
+    """Return a digest of settings and of F and its gradient at two fixed points.
+
+    A few numbers stand for a gradient, all rounded to 10 digits: the number of threads that took part in a
+    sum changes the last ones.
+    """
+    rng = np.random.default_rng(0)
+    home = np.zeros(objective.dim) if objective.initial is None else objective.initial
+    seen = []
+    for x in (home, home + 0.1 * rng.standard_normal(objective.dim)):
+        value, gradient, _ = objective.evaluate(x)
+        length = float(np.linalg.norm(gradient))
+        shares = rng.standard_normal((3, objective.dim)) @ gradient / (length or 1.0)
+        seen += [f"{value:.9e}", f"{length:.9e}", *(f"{share:.9f}" for share in shares)]
+    kind = type(objective).__name__
+    return digest_of(kind, objective.n_samples, objective.dim, home, *settings, *seen)

@@ -16,14 +16,14 @@ from tether.arrays import Array
 from tether.kernels import dense, sparse_outputs
 from tether.kernels import sparse as sparse_one
 from tether.kernels.arguments import CSR, NONE, Mean, Samples, Steps
-from tether.kernels.losses import FACTOR
+from tether.kernels.codes import CODES, FACTOR
 from tether.objectives.base import Evaluation
 from tether.objectives.design import DenseDesign, Design, SparseDesign, WithOnes
 from tether.objectives.walk import Averaging, Walk, Walked
 
 __all__ = ["FACTOR", "Compiled", "Model", "compile_model"]
 
-SCATTERED = 16  # numbers of a dense row that are read while one of a sparse row is found
+SCATTERED_READ = 16  # numbers of a dense row that are read while one of a sparse row is found
 _LONGEST_ORDER = 4_000_000  # sample numbers that a walk with full gradients may write down
 
 
@@ -41,6 +41,8 @@ class Model(NamedTuple):
 
 def compile_model(design: Design, model: Model) -> "Compiled":
     """Return the kernels for a model of this data."""
+    if model.code not in CODES:
+        raise ValueError(f"code must be one that kernels know, got {model.code}; see tether.kernels.codes.")
     ones = isinstance(design, WithOnes)
     inner = design.design if isinstance(design, WithOnes) else design
     if isinstance(inner, SparseDesign):
@@ -155,7 +157,7 @@ class CompiledSparse(Compiled):
     @property
     def sample_work(self) -> float:
         """The non-zeros of a row, each of which takes much longer than where it lies beside the next."""
-        return max(1.0, SCATTERED * len(self.rows.data) / self.n_samples * self.model.n_outputs)
+        return max(1.0, SCATTERED_READ * len(self.rows.data) / self.n_samples * self.model.n_outputs)
 
     def pass_over(self, x: Array) -> tuple[float, Array, Array]:
         """Return the sum of losses, the slopes and the sum of gradients."""

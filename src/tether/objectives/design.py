@@ -45,6 +45,11 @@ class Design(Rows):
     def n_entries(self) -> int:
         """How many numbers are stored."""
 
+    @property
+    @abstractmethod
+    def arrays(self) -> tuple[Any, ...]:
+        """What is stored, for a digest."""
+
     @abstractmethod
     def take(self, batch: Indices) -> Rows:
         """Return the rows with these numbers."""
@@ -69,6 +74,11 @@ class DenseDesign(Design):
     def n_entries(self) -> int:
         """How many numbers are stored."""
         return int(self.matrix.size)
+
+    @property
+    def arrays(self) -> tuple[Any, ...]:
+        """The matrix."""
+        return (self.matrix,)
 
     def predict(self, x: Array) -> Array:
         """Return X x."""
@@ -111,6 +121,11 @@ class SparseDesign(Design):
     def n_entries(self) -> int:
         """How many numbers are stored."""
         return int(self.matrix.nnz)
+
+    @property
+    def arrays(self) -> tuple[Any, ...]:
+        """The matrix."""
+        return (self.matrix,)
 
     def predict(self, x: Array) -> Array:
         """Return X x."""
@@ -191,6 +206,11 @@ class WithOnes(Design):
     def n_entries(self) -> int:
         """How many numbers are stored."""
         return self.design.n_entries
+
+    @property
+    def arrays(self) -> tuple[Any, ...]:
+        """The matrix and a word for the ones."""
+        return (*self.design.arrays, "ones")
 
     def predict(self, x: Array) -> Array:
         """Return X x + the intercept."""

@@ -1,7 +1,8 @@
 """Smoothness constants of objectives that are known by their gradients alone.
 
-Power iteration on differences of gradients around 0: (grad f(r v) - grad f(0)) / r is the Hessian times v.
-What it finds are curvatures near one point and of some samples, so they are estimates, with a margin.
+Power iteration on differences of gradients around a point: (grad f(x + r v) - grad f(x)) / r is the Hessian
+times v. What it finds are curvatures near 0 and near where a run starts, and of some samples, so they are
+estimates, with a margin.
 """
 
 import math
@@ -9,9 +10,10 @@ from collections.abc import Callable
 
 import numpy as np
 
-from tether.arrays import Array
+from tether.arrays import Array, Indices
 from tether.inputs import nonnegative
 from tether.objectives.base import Objective, Smoothness
+from tether.objectives.convexity import nonconvexity_of
 
 _RADIUS = 1e-3
 _FULL_STEPS, _FULL_MARGIN = 15, 1.25
@@ -21,12 +23,23 @@ _SAMPLES, _SAMPLE_STEPS, _SAMPLE_MARGIN = 32, 6, 2.0
 def known_or_estimated(
     objective: Objective, known: float | Smoothness | None, convexity: float
 ) -> Smoothness:
-    """Return what the user knows of the constants, and estimates of the rest."""
+    """Return what the user knows of the constants, and estimates of the rest; mu = 0 if F is not convex."""
     if isinstance(known, Smoothness):
-        return known
-    if known is not None:
-        return Smoothness(known, known, convexity)
-    return estimated_smoothness(objective, convexity)
+        found = known
+    elif known is not None:
+        found = Smoothness(known, known, convexity)
+    else:
+        found = estimated_smoothness(objective, convexity)
+    return found._replace(convexity=0.0) if found.convexity and not objective.convex else found
+
+
+def told_or_seen(
+    objective: Objective, convex: bool | None, known: float | Smoothness | None, convexity: float
+) -> str:
+    """Say what the user told of F not being convex, or what can be seen."""
+    if convex is not None:
+        return "" if convex else "convex=False was given"
+    return nonconvexity_of(objective, known.convexity if isinstance(known, Smoothness) else convexity)
 
 
 def checked_smoothness(smoothness: float | Smoothness | None, convexity: float) -> float | Smoothness | None:
@@ -56,17 +69,11 @@ def with_ridge(known: float | Smoothness | None, l2: float) -> float | Smoothnes
 
 def estimated_smoothness(objective: Objective, convexity: float) -> Smoothness:
     """Return L_F from full gradients and L_max from a few dozen samples; the same at every call."""
-    rng = np.random.default_rng(0)
-    n = objective.n_samples
-    full = _curvature(
-        lambda x: objective.batch_gradient(x, None), rng.standard_normal(objective.dim), _FULL_STEPS
-    )
-    largest = 0.0
-    for i in rng.choice(n, size=min(n, _SAMPLES), replace=False):
-        sample = np.array([i])
-        start = rng.standard_normal(objective.dim)
-        largest = max(largest, _curvature(_gradient_of(objective, sample), start, _SAMPLE_STEPS))
-    full, largest = _FULL_MARGIN * full, _SAMPLE_MARGIN * largest
+    places = [np.zeros(objective.dim)]
+    if objective.initial is not None and objective.initial.any():
+        places.append(objective.initial)
+    found = [_constants_near(objective, place) for place in places]
+    largest, full = (float(np.max(each)) for each in zip(*found, strict=True))
     if not (math.isfinite(full) and full > 0.0):
         raise ValueError(
             f"smoothness could not be estimated, the gradient near x = 0 changes at rate {full:g}; "
@@ -75,17 +82,30 @@ def estimated_smoothness(objective: Objective, convexity: float) -> Smoothness:
     return Smoothness(max(largest, full, convexity), max(full, convexity), convexity, exact=False)
 
 
-def _gradient_of(objective: Objective, batch: np.ndarray) -> Callable[[Array], Array]:
+def _constants_near(objective: Objective, place: Array) -> tuple[float, float]:
+    """Return estimates of L_max and L_F near a point, with their margins."""
+    rng = np.random.default_rng(0)
+    n, start = objective.n_samples, rng.standard_normal(objective.dim)
+    full = _curvature(_gradient_of(objective, None), place, start, _FULL_STEPS)
+    largest = 0.0
+    for i in rng.choice(n, size=min(n, _SAMPLES), replace=False):
+        start = rng.standard_normal(objective.dim)
+        sample = _gradient_of(objective, np.array([i]))
+        largest = max(largest, _curvature(sample, place, start, _SAMPLE_STEPS))
+    return _SAMPLE_MARGIN * largest, _FULL_MARGIN * full
+
+
+def _gradient_of(objective: Objective, batch: Indices | None) -> Callable[[Array], Array]:
     return lambda x: objective.batch_gradient(x, batch)
 
 
-def _curvature(gradient: Callable[[Array], Array], start: Array, steps: int) -> float:
+def _curvature(gradient: Callable[[Array], Array], place: Array, start: Array, steps: int) -> float:
     """Return the largest ||H v|| over a power iteration; no larger than the norm of H."""
-    at_zero = gradient(np.zeros_like(start))
+    here = gradient(place)
     v, largest = start, 0.0
     for _ in range(steps):
         v = v / np.linalg.norm(v)
-        change = (gradient(_RADIUS * v) - at_zero) / _RADIUS
+        change = (gradient(place + _RADIUS * v) - here) / _RADIUS
         length = float(np.linalg.norm(change))
         if not length > 0.0:  # also stops at NaN
             return length if math.isnan(length) else largest

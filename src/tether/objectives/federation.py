@@ -7,12 +7,13 @@ agree on stays the plain mean: the projection onto "all workers hold the same x"
 """
 
 from collections.abc import Sequence
-from functools import cached_property
 from typing import Any, final
 
 import numpy as np
 
 from tether.arrays import Array, Indices
+from tether.digest import digest_of
+from tether.lazy import lazy
 from tether.objectives.base import Evaluation, Kind, Objective, Smoothness
 from tether.objectives.pool import Card, Pool, check_kinds, shares_kernels, weighted, weights_of
 
@@ -57,6 +58,9 @@ class Federation(Objective):
         if shares_kernels(self.n_samples, self.dim):
             for local in self.objectives:
                 local.compile()
+        self.names = _common_names(self.objectives)
+        self.initial = next((one.initial for one in self.objectives if one.initial is not None), None)
+        self.proven_convex = all(local.proven_convex for local in self.objectives)
         self._weights = weights_of([local.mass for local in self.objectives])
         self.workers: tuple[Objective, ...] = tuple(map(weighted, self.objectives, self._weights))
 
@@ -88,12 +92,12 @@ class Federation(Objective):
             total += each * len(own) / len(batch) * self.objectives[k].batch_gradient(x, own, anchor)
         return total
 
-    @cached_property
+    @lazy
     def smoothness(self) -> Smoothness:
         """The constants of the worst worker, because every worker walks alone; mu is their mean."""
         return self.pool.smoothness
 
-    @cached_property
+    @lazy
     def pool(self) -> Pool:
         """What is known of the workers together."""
         return Pool([Card.of(local) for local in self.objectives])
@@ -101,6 +105,16 @@ class Federation(Objective):
     def kind(self) -> Kind:
         """That of each worker."""
         return self.objectives[0].kind()
+
+    @property
+    def nonconvexity(self) -> str:
+        """What shows that a worker's sum is not convex; empty where nothing does."""
+        seen = ((k, local.nonconvexity) for k, local in enumerate(self.objectives))
+        return next((f"worker {k}: {words}" for k, words in seen if words), "")
+
+    def digest(self) -> str:
+        """Return a hexadecimal digest of all workers' data and settings."""
+        return digest_of("Federation", *(worker.digest() for worker in self.workers))
 
     @property
     def natural_batch(self) -> int:
@@ -130,6 +144,18 @@ def _checked(objectives: Sequence[Objective]) -> tuple[Objective, ...]:
         if local.dim != objectives[0].dim:
             raise ValueError(
                 f"objectives must have one dimension: worker 0 has {objectives[0].dim} and worker {k} has "
-                f"{local.dim}; give all the same columns, and Multinomial(n_classes) if classes are missing."
+                f"{local.dim}; give all the same columns, and GLM(..., n_classes=K) if classes are missing."
             )
     return tuple(objectives)
+
+
+def _common_names(objectives: Sequence[Objective]) -> tuple[str, ...] | None:
+    """Return the names of the variables, which all workers that know some must share."""
+    known = [(k, local.names) for k, local in enumerate(objectives) if local.names is not None]
+    for k, names in known:
+        if names != known[0][1]:
+            raise ValueError(
+                f"objectives must name their columns alike, in the same order: worker {known[0][0]} has "
+                f"{list(known[0][1] or ())} and worker {k} has {list(names or ())}; reorder or rename them."
+            )
+    return known[0][1] if known else None

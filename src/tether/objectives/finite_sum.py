@@ -1,15 +1,16 @@
-"""Any smooth convex finite sum, by two NumPy functions of the user's."""
+"""Any smooth finite sum, by two NumPy functions of the user's."""
 
 from collections.abc import Callable
-from functools import cached_property
 from typing import Any
 
 import numpy as np
 
 from tether.arrays import Array, Indices
 from tether.inputs import nonnegative, positive_integer
+from tether.lazy import lazy
 from tether.objectives.base import Evaluation, Objective, Smoothness
-from tether.objectives.estimate import checked_smoothness, known_or_estimated
+from tether.objectives.convexity import as_convex
+from tether.objectives.estimate import checked_smoothness, known_or_estimated, told_or_seen
 
 Function = Callable[[Array, Indices], Any]
 
@@ -35,6 +36,14 @@ class FiniteSum(Objective):
         it is not given: the estimate costs some fifteen passes, once.
     convexity : float
         mu, a constant for which F is mu-strongly convex. Gap certificates rest on it.
+    convex : bool, optional
+        True: F is convex, on your word. False: it is not, so nothing is certified and ``convexity`` is not
+        used. By default gradients at some pairs of points are looked at; see ``nonconvexity``.
+
+    Notes
+    -----
+    Full passes call both functions with the numbers of all samples, an array that is made anew each time and
+    not kept: 8 N bytes while a pass lasts.
 
     Examples
     --------
@@ -61,37 +70,43 @@ class FiniteSum(Objective):
         *,
         smoothness: float | Smoothness | None = None,
         convexity: float = 0.0,
+        convex: bool | None = None,
     ) -> None:
         self.n_samples = positive_integer("n_samples", n_samples)
         self.dim = positive_integer("dim", dim)
         self._convexity = nonnegative("convexity", convexity)
         self._known = checked_smoothness(smoothness, self._convexity)
+        self._convex = as_convex(convex)
         self._gradient, self._value = _callable("gradient", gradient), _callable("value", value)
-        self._everything = np.arange(self.n_samples)
         self._try_once()
 
     def evaluate(self, x: Array) -> Evaluation:
         """Return F(x) and its gradient; there are no slopes to keep."""
-        return Evaluation(self.value(x), self._checked_gradient(x, self._everything))
+        return Evaluation(self.value(x), self._checked_gradient(x, np.arange(self.n_samples)))
 
     def value(self, x: Array) -> float:
         """Return F(x)."""
-        return float(self._value(x, self._everything))
+        return self._checked_value(x, np.arange(self.n_samples))
 
     def batch_gradient(
         self, x: Array, batch: Indices | None, anchor: Array | None = None, slopes: Array | None = None
     ) -> Array:
         """Return grad f_B(x), less grad f_B(anchor) when an anchor is given."""
-        batch = self._everything if batch is None else batch
+        batch = np.arange(self.n_samples) if batch is None else batch
         gradient = self._checked_gradient(x, batch)
         if anchor is not None:
             gradient -= self._checked_gradient(anchor, batch)
         return gradient
 
-    @cached_property
+    @lazy
     def smoothness(self) -> Smoothness:
         """What was given, or estimates with a margin."""
         return known_or_estimated(self, self._known, self._convexity)
+
+    @lazy
+    def nonconvexity(self) -> str:
+        """What shows that F is not convex, or not as strongly as was said; empty where nothing does."""
+        return told_or_seen(self, self._convex, self._known, self._convexity)
 
     def _checked_gradient(self, x: Array, batch: Indices) -> Array:
         """Return a copy, because the user's function may hand out the same buffer twice."""
@@ -103,15 +118,23 @@ class FiniteSum(Objective):
             )
         return gradient.astype(np.float64)
 
+    def _checked_value(self, x: Array, batch: Indices) -> float:
+        value = np.asarray(self._value(x, batch))
+        if value.ndim != 0 or value.dtype.kind not in "fiu":
+            raise ValueError(
+                f"value(x, batch) must return one finite number, the mean over the batch, got {value!r}."
+            )
+        return float(value)
+
     def _try_once(self) -> None:
         """Call both functions for one sample, so that a mistake shows where it was made."""
-        x, batch = np.zeros(self.dim), self._everything[:1]
+        x, batch = np.zeros(self.dim), np.arange(1)
         if not np.isfinite(self._checked_gradient(x, batch)).all():
             raise ValueError(
                 "gradient(x, batch) must be finite, got NaN or infinite entries at x = 0, sample 0."
             )
-        value = np.asarray(self._value(x, batch))
-        if value.ndim != 0 or value.dtype.kind not in "fiu" or not np.isfinite(value):
+        value = self._checked_value(x, batch)
+        if not np.isfinite(value):
             raise ValueError(
                 f"value(x, batch) must return one finite number, the mean over the batch, got {value!r}."
             )
@@ -119,8 +142,9 @@ class FiniteSum(Objective):
 
     def _require_means(self, x: Array) -> None:
         """Compare what two samples give together with the mean of what each gives."""
-        pair = self._everything[:2]
-        for name, function in (("gradient", self._checked_gradient), ("value", self._value)):
+        pair = np.arange(min(2, self.n_samples))
+        functions: dict[str, Function] = {"gradient": self._checked_gradient, "value": self._checked_value}
+        for name, function in functions.items():
             apart = [np.asarray(function(x, pair[i : i + 1])) for i in range(len(pair))]
             size = max(float(np.abs(part).max()) for part in apart)
             if np.abs(function(x, pair) - np.mean(apart, axis=0)).max() > 1e-4 * size:

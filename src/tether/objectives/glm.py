@@ -4,38 +4,33 @@ The gradient of sample i is slope_i a_i, so the N slopes of a full pass are all 
 with them a variance-reduced step costs what a plain stochastic step costs.
 """
 
-from functools import cached_property
-from typing import TYPE_CHECKING, Any, NamedTuple, final
+import copy
+from typing import TYPE_CHECKING, Any, final
 
 import numpy as np
 from numpy.typing import NDArray
 
+from tether import threads
 from tether.arrays import Array, Indices
-from tether.inputs import matrix, nonnegative, vector
+from tether.digest import digest_of
+from tether.inputs import matrix, nonnegative, switch
+from tether.lazy import lazy
 from tether.objectives.base import Evaluation, Kind, Objective, Smoothness
 from tether.objectives.design import COMPILE_FROM, Rows, as_design
-from tether.objectives.losses import Labels, Loss, Squared, as_loss
-from tether.objectives.spectrum import (
-    gram_is_affordable,
-    gram_matrix,
-    largest_eigenvalue,
-    smallest_gram_eigenvalue,
-)
+from tether.objectives.glm_data import Coefficients, checked_weights, require_length, variable_names
+from tether.objectives.losses import Loss, as_loss
+from tether.objectives.losses.checks import check_loss, fingerprint
+from tether.objectives.losses.curvature import curvature_of
+from tether.objectives.losses.kernel_codes import coded, is_built_in
+from tether.objectives.second_moment import SecondMoment
+from tether.objectives.smoothness import require_moderate
 from tether.objectives.walk import Walk, Walked, walk_in_numpy
 
 if TYPE_CHECKING:
     from tether.objectives.compiled import Compiled
 
-_GRAM_WIDTH = 500  # columns up to which the smallest eigenvalue of the Gram matrix is computed
-_SPECTRAL_TOLERANCE = 0.03  # a larger L_F costs methods less than the passes that would make it smaller
-_CURVATURE_MARGIN = 4.0  # on curvatures that are estimated at a point
 
-
-class Coefficients(NamedTuple):
-    """The parameters of a linear model, taken apart."""
-
-    coef: Array  # (d,) or (d, K)
-    intercept: float | Array | None  # a number, (K,), or None without an intercept
+_COMPUTED = ("smoothness", "natural_batch", "sample_work", "_moment", "_compiled")
 
 
 @final
@@ -57,20 +52,27 @@ class GLM(Objective):
         Labels: 0 and 1 (or -1 and 1) for "logistic", class numbers 0 to K - 1 for "multinomial", counts
         for "poisson", real numbers otherwise.
     loss : str or Loss
-        "logistic", "squared" (with the factor 1/2), "multinomial", "huber", "poisson", or a loss object.
+        "logistic", "squared" (with the factor 1/2), "multinomial", "huber", "poisson", or an object of a
+        class of your own that derives from `tether.Loss`.
     l2 : float
-        The weight of the ridge penalty. F is l2-strongly convex.
+        The weight of the ridge penalty. F is l2-strongly convex if the loss is convex.
     fit_intercept : bool
         Append a constant 1 to every row: one more coefficient (or row of W), the last. It is penalised like
         the rest, so that F stays strongly convex.
     sample_weight : array of shape (N,), optional
         Weights >= 0; they are divided by their mean, so a weight of 2 counts a sample twice. Their sum says
         how much this objective counts among the workers of a federation.
+    n_classes : int, optional
+        K for "multinomial". By default the labels tell; give it where some class may have no sample, as on
+        one worker of a federation.
 
     Notes
     -----
     The slopes that `evaluate` keeps are the derivatives of the loss in the prediction, (N,) or (N, K),
     without the sample weights.
+
+    Compiled code is for the built-in losses. Every other loss runs in NumPy, whatever the size of the data.
+    Its functions are compared with each other on some labels when the model is built.
 
     Examples
     --------
@@ -100,21 +102,39 @@ class GLM(Objective):
         l2: float = 0.0,
         fit_intercept: bool = False,
         sample_weight: Any = None,
+        n_classes: int | None = None,
     ) -> None:
-        self.loss = as_loss(loss)
+        self.loss = as_loss(loss, n_classes)
         self.l2 = nonnegative("l2", l2)
-        self.fit_intercept = bool(fit_intercept)
+        require_moderate("l2", self.l2)
+        self.fit_intercept = switch("fit_intercept", fit_intercept)
         data = matrix("X", X)
         self.n_samples = data.shape[0]
-        self.y = self.loss.prepare(y)
-        _require_length("y", self.y, self.n_samples)
+        self.y = np.asarray(self.loss.prepare(y))
+        require_length("y", self.y, self.n_samples)
         self.weights, self._mass = None, float(self.n_samples)
         if sample_weight is not None:
-            given = _weights(sample_weight, self.n_samples)
+            given = checked_weights(sample_weight, self.n_samples)
             self.weights, self._mass = given / given.mean(), float(given.sum())
         self.n_outputs = self.loss.n_outputs(self.y)
+        self.proven_convex = is_built_in(self.loss)
+        self._nonconvexity = "" if self.proven_convex else check_loss(self.loss, self.y, self.n_outputs)
         self.design = as_design(data, one_output=self.n_outputs == 1, ones=self.fit_intercept)
         self.dim = self.design.width * self.n_outputs
+        if self.n_outputs == 1:
+            self.names = variable_names(X, self.fit_intercept)
+
+    def with_rows(self, X: Any) -> "GLM":
+        """Return the model of the same samples with other columns, without a column of ones behind them."""
+        other = copy.copy(self)
+        for name in _COMPUTED:
+            other.__dict__.pop(name, None)
+        data = matrix("X", X)
+        require_length("X", data, self.n_samples)
+        other.fit_intercept, other.names = False, None
+        other.design = as_design(data, one_output=self.n_outputs == 1)
+        other.dim = other.design.width * self.n_outputs
+        return other
 
     def evaluate(self, x: Array) -> Evaluation:
         """Return F(x), its gradient and the slopes of all samples, in one pass."""
@@ -123,7 +143,7 @@ class GLM(Objective):
     def evaluate_in_numpy(self, x: Array) -> Evaluation:
         """Return what `evaluate` returns, without compiled code."""
         z = self.design.predict(self._shaped(x))
-        slopes = self.loss.slopes(z, self.y)
+        slopes = self._slopes(z, self.y)
         weighted = slopes if self.weights is None else slopes * _column(self.weights, slopes)
         gradient = self.design.combine(weighted).ravel() / self.n_samples + self.l2 * x
         return Evaluation(self._value(z, x), gradient, slopes)
@@ -146,7 +166,7 @@ class GLM(Objective):
             return self.evaluate(x).gradient
         rows: Rows = self.design if batch is None else self.design.take(batch)
         y, weights = _of(self.y, batch), _of(self.weights, batch)
-        change = self.loss.slopes(rows.predict(self._shaped(x)), y)
+        change = self._slopes(rows.predict(self._shaped(x)), y)
         if anchor is not None:
             if slopes is None:
                 change -= self.loss.slopes(rows.predict(self._shaped(anchor)), y)
@@ -160,34 +180,49 @@ class GLM(Objective):
             gradient += self.l2 * (x if anchor is None else x - anchor)
         return gradient
 
-    @cached_property
+    @property
+    def nonconvexity(self) -> str:
+        """What shows that a user's loss is not convex; empty where nothing does."""
+        return self._nonconvexity
+
+    @lazy
     def smoothness(self) -> Smoothness:
-        """The constants of F; estimates at two points for the Poisson loss, whose curvature is unbounded."""
-        curvature, exact = _curvature(self.loss, self.y, self.weights)
+        """The constants of F; estimates at two predictions for a loss whose curvature is unbounded."""
+        curvature, exact = curvature_of(self.loss, self.y, self.weights, self.n_outputs)
         norms = self.design.squared_norms()
         if self.weights is not None:
             norms *= self.weights
-        largest = largest_eigenvalue(self._covariance, self.design.width, _SPECTRAL_TOLERANCE)
-        spectral = min(largest, float(norms.mean()))
-        convexity = self.l2
-        if self._gram is not None:
-            convexity += smallest_gram_eigenvalue(self._gram, self.n_samples)
-        maximum, full = curvature * float(norms.max()) + self.l2, curvature * spectral + self.l2
-        return Smoothness(maximum, min(full, maximum), convexity, exact)
+        maximum = curvature * float(norms.max()) + self.l2
+        require_moderate("X", maximum)
+        full = min(curvature * min(self._moment.largest(), float(norms.mean())) + self.l2, maximum)
+        return Smoothness(maximum, full, min(self._convexity, full), exact)
 
-    @cached_property
-    def _gram(self) -> Array | None:
-        """The weighted Gram matrix of least squares, where it is small and cheap."""
-        if not isinstance(self.loss, Squared) or not gram_is_affordable(self.design, _GRAM_WIDTH):
-            return None
-        return gram_matrix(self.design, self.weights)
+    @property
+    def _convexity(self) -> float:
+        """The strong convexity of F: that of the penalty, and what the loss and the data make certain."""
+        curved = self.loss.convexity
+        learned = curved * self._moment.smallest() if curved else 0.0
+        return self.l2 + learned if self.convex else 0.0
+
+    @lazy
+    def _moment(self) -> SecondMoment:
+        """(1/N) X^T diag(w) X."""
+        curved, compiled = self.loss.convexity > 0.0, self._compiled is not None
+        return SecondMoment(self.design, self.weights, smallest=curved, compiled=compiled)
 
     def hessian(self) -> tuple[Any, Array] | None:
-        """Return H and g of a small least-squares problem; None for all others."""
-        if self._gram is None:
+        """Return H and g of a small problem with a quadratic loss; None for all others."""
+        quadratic = self.loss.quadratic and self.n_outputs == 1
+        moment = self._moment.matrix if quadratic else None
+        if moment is None:
             return None
-        y = self.y if self.weights is None else self.y * self.weights
-        return self._gram + self.l2 * np.eye(self.dim), -self.design.combine(y) / self.n_samples
+        slopes = self._slopes(np.zeros(self.n_samples), self.y)
+        if self.weights is not None:
+            slopes *= self.weights
+        return (
+            self.loss.curvature * moment + self.l2 * np.eye(self.dim),
+            self.design.combine(slopes) / self.n_samples,
+        )
 
     def kind(self) -> Kind:
         """Return the loss with its settings, l2, and what decides on the shape of x."""
@@ -207,61 +242,53 @@ class GLM(Objective):
         """The samples, or the sum of their weights."""
         return self._mass
 
-    @cached_property
+    @lazy
     def natural_batch(self) -> int:
         """One to a few samples where steps are compiled, more where they are interpreted."""
         if self._compiled is None:
             return super().natural_batch
         return self._compiled.natural_batch
 
-    @cached_property
+    @lazy
     def sample_work(self) -> float:
         """What a sample of a step takes, compiled or interpreted."""
         return super().sample_work if self._compiled is None else self._compiled.sample_work
 
-    @cached_property
+    @lazy
     def _compiled(self) -> "Compiled | None":
-        """The kernels for this data; None while it is too small to be worth compiling for."""
-        if self.design.n_entries < COMPILE_FROM and not self._eager:
+        """The kernels for this data; None for losses without, and for data not worth compiling for."""
+        known = coded(self.loss)
+        if known is None or (self.design.n_entries < COMPILE_FROM and not self._eager):
             return None
-        from tether.objectives.compiled import Model, compile_model  # numba takes its time to import
+        with threads.importing:  # numba takes its time
+            from tether.objectives.compiled import Model, compile_model
 
-        loss, weights = self.loss, self.weights
-        model = Model(loss.code, loss.parameter, self.y, weights, self.n_outputs, self.l2)
-        return compile_model(self.design, model)
+        return compile_model(self.design, Model(*known, self.y, self.weights, self.n_outputs, self.l2))
 
     def compile(self) -> None:
         """Use the kernels whatever the size of the data."""
         self._eager = True
-        for known in ("_compiled", "_squares", "natural_batch", "sample_work"):
-            self.__dict__.pop(known, None)
+        for name in ("_compiled", "_moment", "natural_batch", "sample_work"):
+            self.__dict__.pop(name, None)
+
+    def digest(self) -> str:
+        """Return a hexadecimal digest of data and settings."""
+        loss = repr(self.loss) if is_built_in(self.loss) else fingerprint(self.loss, self.y, self.n_outputs)
+        data = (*self.design.arrays, self.y, self.weights)
+        return digest_of("GLM", *data, loss, self.l2, self.fit_intercept, self.n_outputs)
 
     def _shaped(self, x: Array) -> Array:
         return x if self.n_outputs == 1 else x.reshape(self.design.width, self.n_outputs)
 
+    def _slopes(self, z: Array, y: NDArray[Any]) -> Array:
+        """Return the slopes in an array of their own: a user's loss may hand out the same buffer twice."""
+        return np.array(self.loss.slopes(z, y), dtype=np.float64)
+
     def _value(self, z: Array, x: Array) -> float:
-        losses = self.loss.values(z, self.y)
+        losses = np.asarray(self.loss.values(z, self.y), dtype=np.float64)
         if self.weights is not None:
-            losses *= self.weights
+            losses = losses * self.weights
         return float(losses.mean()) + 0.5 * self.l2 * float(x @ x)
-
-    def _covariance(self, x: Array) -> Array:
-        """Return (1/N) X^T diag(w) X x."""
-        if self._gram is not None:
-            return self._gram @ x
-        if self._squares is not None:  # half of the gradient of sum_i w_i <a_i, x>^2
-            return self._squares.pass_over(x)[2] / (2 * self.n_samples)
-        z = self.design.predict(x)
-        return self.design.combine(z if self.weights is None else z * self.weights) / self.n_samples
-
-    @cached_property
-    def _squares(self) -> "Compiled | None":
-        """The kernels for squares: one pass on all cores instead of two products."""
-        if self._compiled is None:
-            return None
-        from tether.objectives.compiled import FACTOR, Model, compile_model
-
-        return compile_model(self.design, Model(FACTOR, 0.0, np.zeros(self.n_samples), self.weights, 1, 0.0))
 
 
 def _of(numbers: NDArray[Any] | None, batch: Indices | None) -> Any:
@@ -271,30 +298,3 @@ def _of(numbers: NDArray[Any] | None, batch: Indices | None) -> Any:
 def _column(weights: Array, slopes: Array) -> Array:
     """Return one weight a sample in a shape that multiplies its slopes."""
     return weights if slopes.ndim == 1 else weights[:, None]
-
-
-def _curvature(loss: Loss, y: Labels, weights: Array | None) -> tuple[float, bool]:
-    """Return a bound on the loss's second derivative, or an estimate at the best constant and at 0."""
-    if np.isfinite(loss.curvature):
-        return loss.curvature, True
-    mean = float(np.average(y, weights=weights))
-    constants = [0.0, np.log(mean)] if mean > 0.0 else [0.0]
-    largest = max(float(loss.curvatures(np.full(1, z), y[:1])[0]) for z in constants)
-    return _CURVATURE_MARGIN * largest, False
-
-
-def _require_length(name: str, array: NDArray[Any], length: int) -> None:
-    if len(array) != length:
-        raise ValueError(
-            f"{name} must have one entry for each of the {length} rows of X, got {len(array)} entries."
-        )
-
-
-def _weights(sample_weight: Any, n_samples: int) -> Array:
-    weights = vector("sample_weight", sample_weight)
-    _require_length("sample_weight", weights, n_samples)
-    if weights.min() < 0.0 or weights.max() == 0.0:
-        raise ValueError(
-            f"sample_weight must be >= 0 and not all zero, got {weights.min():g} to {weights.max():g}."
-        )
-    return weights

@@ -5,7 +5,7 @@ only there, so the user's own JAX configuration stays as it is.
 """
 
 from collections.abc import Callable
-from functools import cached_property, partial
+from functools import partial
 from typing import Any
 
 import jax
@@ -15,8 +15,10 @@ from jax.flatten_util import ravel_pytree
 
 from tether.arrays import Array, Indices
 from tether.inputs import nonnegative
-from tether.objectives.base import Evaluation, Kind, Objective, Smoothness
-from tether.objectives.estimate import checked_smoothness, known_or_estimated, with_ridge
+from tether.lazy import lazy
+from tether.objectives.base import Evaluation, Kind, Objective, Smoothness, probe_digest
+from tether.objectives.convexity import as_convex
+from tether.objectives.estimate import checked_smoothness, known_or_estimated, told_or_seen, with_ridge
 from tether.objectives.walk import Walk, Walked, walk_in_numpy
 
 try:
@@ -41,18 +43,20 @@ class JaxObjective(Objective):
         l2: float = 0.0,
         smoothness: float | Smoothness | None = None,
         convexity: float = 0.0,
+        convex: bool | None = None,
     ) -> None:
         if not callable(loss):
             raise ValueError(f"loss must be a function of (params, sample), got {type(loss).__name__}.")
         self.l2 = nonnegative("l2", l2)
         self._convexity = nonnegative("convexity", convexity)
-        self._known = checked_smoothness(smoothness, self._convexity)
+        self._known = with_ridge(checked_smoothness(smoothness, self._convexity), self.l2)
+        self._convex = as_convex(convex)
         with enable_x64(True):
             self._data, self.n_samples = _samples(data)
             self._types = [jnp.result_type(leaf) for leaf in jax.tree.leaves(params)]
             flat, self._unravel = ravel_pytree(_float64_leaves(params))
-            self.initial: Array = np.array(flat, dtype=np.float64)
-            self.dim = len(self.initial)
+            self.initial = np.array(flat, dtype=np.float64)
+            self.dim = len(flat)
             _require_scalar(loss, self._unravel(flat), self._data)
             self._value_and_gradient, self._gradient, self._difference = _compiled(loss, self._unravel)
             self._scan = _scanned(loss, self._unravel)
@@ -103,10 +107,19 @@ class JaxObjective(Objective):
             average = average._replace(total=np.array(total), weight=float(weight))
         return Walked(np.array(end), average, walk.batches.size * self.cost_of_step(walk))
 
-    @cached_property
+    @lazy
     def smoothness(self) -> Smoothness:
         """What was given plus the ridge, or estimates with a margin."""
-        return known_or_estimated(self, with_ridge(self._known, self.l2), self._convexity + self.l2)
+        return known_or_estimated(self, self._known, self._convexity + self.l2)
+
+    @lazy
+    def nonconvexity(self) -> str:
+        """What shows that F is not convex, or not as strongly as was said; empty where nothing does."""
+        return told_or_seen(self, self._convex, self._known, self._convexity + self.l2)
+
+    def digest(self) -> str:
+        """Return a hexadecimal digest of data and settings, and of the loss at two points."""
+        return probe_digest(self, *(np.asarray(leaf) for leaf in jax.tree.leaves(self._data)), self.l2)
 
     def kind(self) -> Kind:
         """Return l2 beside what all objectives say."""

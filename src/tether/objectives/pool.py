@@ -27,6 +27,8 @@ class Card(NamedTuple):
     natural_batch: int
     anchored_price: int  # component gradients that a sample of an anchored step costs
     smoothness: Smoothness
+    convex: bool = True  # nothing shows that it is not
+    proven_convex: bool = False
 
     @classmethod
     def of(cls, objective: Objective) -> "Card":
@@ -38,6 +40,8 @@ class Card(NamedTuple):
             objective.natural_batch,
             objective.anchored_price,
             objective.smoothness,
+            objective.convex,
+            objective.proven_convex,
         )
 
 
@@ -59,16 +63,29 @@ class Pool:
 
     @property
     def smoothness(self) -> Smoothness:
-        """Constants that hold for every worker, because each walks alone; mu is the mean of theirs."""
+        """Constants that hold for every worker, because each walks alone; mu is the mean of theirs.
+
+        One worker whose sum is not convex may undo what the others have, so then mu is 0.
+        """
         weighted = [
             card.smoothness.times(weight) for weight, card in zip(self.weights, self.cards, strict=True)
         ]
         return Smoothness(
             max(one.maximum for one in weighted),
             max(one.full for one in weighted),
-            float(np.mean([one.convexity for one in weighted])),
+            float(np.mean([one.convexity for one in weighted])) if self.convex else 0.0,
             all(one.exact for one in weighted),
         )
+
+    @property
+    def convex(self) -> bool:
+        """Whether nothing shows that a worker's sum is not convex."""
+        return all(card.convex for card in self.cards)
+
+    @property
+    def proven_convex(self) -> bool:
+        """Whether the sums of all workers are convex by the way they are made."""
+        return all(card.proven_convex for card in self.cards)
 
     @property
     def natural_batch(self) -> int:
@@ -101,8 +118,8 @@ def check_kinds(kinds: Sequence[Kind], worker: str = "worker") -> None:
             if not _same(one, other):
                 raise ValueError(
                     f"objectives may differ in their data only: {name} is {one!r} on {worker} 0 and "
-                    f"{other!r} on {worker} {k}; give all the same settings, and n_classes if classes are "
-                    "missing."
+                    f"{other!r} on {worker} {k}; give all the same settings, and GLM(..., n_classes=K) "
+                    "where classes are missing."
                 )
 
 

@@ -5,35 +5,36 @@ behind one interface; a quadratic's gradient is affine, so the difference of two
 """
 
 from abc import ABC, abstractmethod
-from functools import cached_property
 from typing import TYPE_CHECKING, Any, final
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
-from scipy.linalg import eigvalsh
 
+from tether import threads
 from tether.arrays import Array, Indices
+from tether.digest import digest_of
 from tether.inputs import matrix as checked_matrix
-from tether.inputs import numbers, vector
+from tether.inputs import number, vector
+from tether.lazy import lazy
+from tether.names import column_names
 from tether.objectives.base import Evaluation, Kind, Objective, Smoothness
 from tether.objectives.design import COMPILE_FROM, as_design
+from tether.objectives.smoothness import require_moderate
 from tether.objectives.spectrum import (
     gram_is_affordable,
     gram_matrix,
     largest_eigenvalue,
-    largest_ritz_value,
     smallest_gram_eigenvalue,
     smallest_sparse_eigenvalue,
 )
+from tether.objectives.symmetric import DENSE_LIMIT, ROUNDING, largest_entry, spectrum_of, symmetric
 from tether.objectives.walk import Walk, Walked, walk_in_numpy
 
 if TYPE_CHECKING:
     from tether.objectives.compiled import Compiled
 
-_DENSE_LIMIT = 1000  # size up to which all eigenvalues are computed
-_WIDE = 1000  # size from which a product with a matrix is worth all threads of BLAS
-_ROUNDING = 1e-10  # how unsymmetric or negative a matrix may be by rounding, relative to its size
+_BLAS_WIDTH = 1000  # size from which a product with a matrix is worth all threads of BLAS
 
 
 @final
@@ -72,6 +73,7 @@ class Quadratic(Objective):
     """
 
     anchored_price = 1
+    proven_convex = True
 
     def __init__(
         self, *, factors: Any = None, matrix: Any = None, linear: Any = None, constant: float = 0.0
@@ -86,8 +88,13 @@ class Quadratic(Objective):
         self.linear = np.zeros(self.dim) if linear is None else vector("linear", linear)
         if len(self.linear) != self.dim:
             raise ValueError(f"linear must have length {self.dim}, the width of C, got {len(self.linear)}.")
-        self.constant = _finite_number("constant", constant)
-        self.uses_blas = factors is None and self.dim >= _WIDE
+        self.constant = number("constant", constant)
+        self.names = column_names(matrix if factors is None else factors)
+        self.uses_blas = factors is None and self.dim >= _BLAS_WIDTH
+
+    def digest(self) -> str:
+        """Return a hexadecimal digest of the matrix or its factors, the linear part and the constant."""
+        return digest_of("Quadratic", *self.form.arrays, self.linear, self.constant)
 
     def kind(self) -> Kind:
         """Return whether C is given by its factors or as a matrix: their samples count differently."""
@@ -128,27 +135,28 @@ class Quadratic(Objective):
             return walk_in_numpy(self, walk)
         return self._compiled.descend(walk)
 
-    @cached_property
+    @lazy
     def natural_batch(self) -> int:
         """One factor where steps are compiled, else as many as pay for interpreting a step."""
         return super().natural_batch if self._compiled is None else self._compiled.natural_batch
 
-    @cached_property
+    @lazy
     def sample_work(self) -> float:
         """What a factor of a step takes, compiled or interpreted."""
         return super().sample_work if self._compiled is None else self._compiled.sample_work
 
-    @cached_property
+    @lazy
     def _compiled(self) -> "Compiled | None":
         """The kernels for many factors; None while they are too few, or for a matrix."""
         if not isinstance(self.form, _FactorForm) or self.form.design.n_entries < COMPILE_FROM:
             return None
-        from tether.objectives.compiled import FACTOR, Model, compile_model  # numba takes its time to import
+        with threads.importing:  # numba takes its time
+            from tether.objectives.compiled import FACTOR, Model, compile_model
 
         model = Model(FACTOR, 0.0, np.zeros(self.n_samples), None, 1, 0.0, self.linear)
         return compile_model(self.form.design, model)
 
-    @cached_property
+    @lazy
     def smoothness(self) -> Smoothness:
         """The constants 2 max ||c_i||^2 (or 2 lambda_max), 2 lambda_max(C) and 2 lambda_min(C)."""
         return self.form.smoothness()
@@ -165,6 +173,11 @@ class Form(ABC):
     @abstractmethod
     def matrix(self) -> NDArray[Any] | sparse.csr_array | None:
         """C; None where forming it would cost too much."""
+
+    @property
+    @abstractmethod
+    def arrays(self) -> tuple[Any, ...]:
+        """What is stored, for a digest."""
 
     @abstractmethod
     def evaluate(self, x: Array) -> tuple[float, Array, Array | None]:
@@ -188,9 +201,13 @@ class _FactorForm(Form):
         self.design = as_design(checked_matrix("factors", factors))
         self.n_samples, self.dim = self.design.n_samples, self.design.width
 
-    @cached_property
+    @property
+    def arrays(self) -> tuple[Any, ...]:
+        return ("factors", *self.design.arrays)
+
+    @lazy
     def matrix(self) -> NDArray[Any] | None:
-        return gram_matrix(self.design) if gram_is_affordable(self.design, _DENSE_LIMIT) else None
+        return gram_matrix(self.design) if gram_is_affordable(self.design, DENSE_LIMIT) else None
 
     def evaluate(self, x: Array) -> tuple[float, Array, Array | None]:
         z = self.design.predict(x)
@@ -205,6 +222,7 @@ class _FactorForm(Form):
 
     def smoothness(self) -> Smoothness:
         norms, matrix = self.design.squared_norms(), self.matrix
+        require_moderate("factors", 2.0 * float(norms.max()))
         if matrix is None:
             curvature, convexity = largest_eigenvalue(lambda v: 0.5 * self.product(v, None), self.dim), 0.0
         else:
@@ -220,10 +238,11 @@ class _MatrixForm(Form):
     n_samples = 1
 
     def __init__(self, matrix: Any) -> None:
-        self._matrix = _symmetric(checked_matrix("matrix", matrix))
+        self._matrix = symmetric(checked_matrix("matrix", matrix))
         self.dim = self._matrix.shape[0]
-        self.smallest, self.largest = _spectrum(self._matrix)
-        if self.smallest < -_ROUNDING * max(self.largest, -self.smallest):
+        require_moderate("matrix", 2.0 * self.dim * largest_entry(self._matrix))
+        self.smallest, self.largest = spectrum_of(self._matrix)
+        if self.smallest < -ROUNDING * max(self.largest, -self.smallest):
             raise ValueError(
                 f"matrix must be positive semidefinite, got an eigenvalue of {self.smallest:.3g} or less; "
                 "an indefinite quadratic is not convex."
@@ -233,6 +252,10 @@ class _MatrixForm(Form):
     def matrix(self) -> NDArray[Any] | sparse.csr_array:
         return self._matrix
 
+    @property
+    def arrays(self) -> tuple[Any, ...]:
+        return ("matrix", self._matrix)
+
     def evaluate(self, x: Array) -> tuple[float, Array, Array | None]:
         half = self._matrix @ x
         return float(x @ half), 2.0 * half, None
@@ -241,47 +264,10 @@ class _MatrixForm(Form):
         return 2.0 * (self.matrix @ v)
 
     def smoothness(self) -> Smoothness:
-        if self.dim <= _DENSE_LIMIT:
+        if self.dim <= DENSE_LIMIT:
             below = self.smallest - self.dim * float(np.finfo(np.float64).eps) * self.largest
         elif sparse.issparse(self.matrix):
             below = smallest_sparse_eigenvalue(self.matrix, self.largest)
         else:
             below = 0.0
         return Smoothness(2.0 * self.largest, 2.0 * self.largest, 2.0 * max(0.0, below))
-
-
-def _symmetric(matrix: NDArray[Any] | sparse.csr_array) -> NDArray[Any] | sparse.csr_array:
-    if matrix.shape[0] != matrix.shape[1]:
-        raise ValueError(f"matrix must be square, got shape {matrix.shape}; pass rows c_i as factors=.")
-    matrix = matrix.astype(np.float64, copy=False)
-    worst, size = _largest(matrix - matrix.T), _largest(matrix)
-    if worst > _ROUNDING * size:
-        raise ValueError(
-            f"matrix must be symmetric, got entries that differ from their mirror image by {worst:.3g}; "
-            "pass (C + C.T) / 2, which gives the same quadratic."
-        )
-    return matrix
-
-
-def _largest(matrix: Any) -> float:
-    return max(float(matrix.max()), -float(matrix.min()))
-
-
-def _spectrum(matrix: NDArray[Any] | sparse.csr_array) -> tuple[float, float]:
-    """Return the extreme eigenvalues of C, both from above if C is large (then a negative one is proof)."""
-    p = matrix.shape[0]
-    if p <= _DENSE_LIMIT:
-        values = eigvalsh(matrix if isinstance(matrix, np.ndarray) else matrix.toarray())
-        return float(values[0]), float(values[-1])
-    sizes: Any = abs(matrix)
-    bound = float(sizes.sum(axis=1).max())  # no eigenvalue is larger in size
-    mirrored, _ = largest_ritz_value(lambda v: bound * v - matrix @ v, p, 1e-6)
-    smallest = min(bound - mirrored, float(matrix.diagonal().min()))
-    return smallest, largest_eigenvalue(lambda v: matrix @ v, p)
-
-
-def _finite_number(name: str, value: Any) -> float:
-    number = numbers(name, value)
-    if number.ndim != 0 or not np.isfinite(number):
-        raise ValueError(f"{name} must be one finite number, got {value!r}.")
-    return float(number)

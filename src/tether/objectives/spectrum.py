@@ -19,7 +19,7 @@ Product = Callable[[Array], Array]
 
 _EPSILON = float(np.finfo(np.float64).eps)
 _LANCZOS_STEPS = 50
-_GRAM_ROWS = 4096  # rows of the data made dense together
+_GRAM_ROWS = 1024  # rows of the data made dense together
 _GRAM_WORK = 2e11  # multiplications that a Gram matrix may cost: a few seconds
 _FACTOR_LIMIT = 5000  # sparse matrices up to this size are factorised even if they fill in
 
@@ -79,6 +79,12 @@ def gram_matrix(design: Design, weights: Array | None = None) -> Array:
     return np.asarray(totals.sum(axis=0) / design.n_samples)
 
 
+def largest_gram_eigenvalue(gram: Array, n_samples: int) -> float:
+    """Return lambda_max of the Gram matrix of so many samples from above, with the margin as below."""
+    last = len(gram) - 1
+    return float(eigvalsh(gram, subset_by_index=[last, last])[0]) + _gram_margin(gram, n_samples)
+
+
 def smallest_gram_eigenvalue(gram: Array, n_samples: int) -> float:
     """Return lambda_min of the Gram matrix of so many samples from below.
 
@@ -86,8 +92,11 @@ def smallest_gram_eigenvalue(gram: Array, n_samples: int) -> float:
     """
     if n_samples < len(gram):
         return 0.0
-    margin = (n_samples + len(gram) + 8) * _EPSILON * float(np.trace(gram))
-    return max(0.0, float(eigvalsh(gram, subset_by_index=[0, 0])[0]) - margin)
+    return max(0.0, float(eigvalsh(gram, subset_by_index=[0, 0])[0]) - _gram_margin(gram, n_samples))
+
+
+def _gram_margin(gram: Array, n_samples: int) -> float:
+    return (n_samples + len(gram) + 8) * _EPSILON * float(np.trace(gram))
 
 
 def smallest_sparse_eigenvalue(matrix: sparse.csr_array, largest: float) -> float:

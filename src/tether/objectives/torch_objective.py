@@ -6,17 +6,18 @@ is called with views of x in their place, so the user's module is never touched.
 
 import copy
 from collections.abc import Callable
-from functools import cached_property
 from typing import Any
 
 import numpy as np
 import torch
-from torch.utils.data import TensorDataset, default_collate
 
 from tether.arrays import Array, Indices
 from tether.inputs import nonnegative
-from tether.objectives.base import Evaluation, Kind, Objective, Smoothness
-from tether.objectives.estimate import checked_smoothness, known_or_estimated, with_ridge
+from tether.lazy import lazy
+from tether.objectives.base import Evaluation, Kind, Objective, Smoothness, probe_digest
+from tether.objectives.convexity import as_convex
+from tether.objectives.estimate import checked_smoothness, known_or_estimated, told_or_seen, with_ridge
+from tether.objectives.torch_data import tensors_of
 
 _CHUNK_NUMBERS = 1 << 22  # numbers of the inputs handled together in a full pass
 
@@ -35,19 +36,21 @@ class TorchObjective(Objective):
         l2: float = 0.0,
         smoothness: float | Smoothness | None = None,
         convexity: float = 0.0,
+        convex: bool | None = None,
     ) -> None:
         if not isinstance(module, torch.nn.Module):
             raise ValueError(f"module must be a torch.nn.Module, got {type(module).__name__}.")
         self.l2 = nonnegative("l2", l2)
         self._convexity = nonnegative("convexity", convexity)
-        self._known = checked_smoothness(smoothness, self._convexity)
-        self._inputs, self._targets = _tensors(dataset)
+        self._known = with_ridge(checked_smoothness(smoothness, self._convexity), self.l2)
+        self._convex = as_convex(convex)
+        self._inputs, self._targets = tensors_of(dataset)
         self.n_samples = len(self._inputs)
         self._loss, self._original = loss, copy.deepcopy(module)
         self._module = copy.deepcopy(module).double().eval()
         self._shapes = _trainable_shapes(module)
-        self.initial: Array = _flat(module)
-        self.dim = len(self.initial)
+        initial = self.initial = _flat(module)
+        self.dim = len(initial)
         self._chunk = max(1, _CHUNK_NUMBERS * self.n_samples // max(1, self._inputs.numel()))
         self._require_mean_loss()
 
@@ -69,10 +72,19 @@ class TorchObjective(Objective):
         gradient = self._batch_gradient(x, batch)
         return gradient if anchor is None else gradient - self._batch_gradient(anchor, batch)
 
-    @cached_property
+    @lazy
     def smoothness(self) -> Smoothness:
         """What was given plus the ridge, or estimates with a margin."""
-        return known_or_estimated(self, with_ridge(self._known, self.l2), self._convexity + self.l2)
+        return known_or_estimated(self, self._known, self._convexity + self.l2)
+
+    @lazy
+    def nonconvexity(self) -> str:
+        """What shows that F is not convex, or not as strongly as was said; empty where nothing does."""
+        return told_or_seen(self, self._convex, self._known, self._convexity + self.l2)
+
+    def digest(self) -> str:
+        """Return a hexadecimal digest of data and settings, and of the model at two points."""
+        return probe_digest(self, self._inputs.numpy(), self._targets.numpy(), self.l2)
 
     def kind(self) -> Kind:
         """Return l2 beside what all objectives say."""
@@ -112,7 +124,7 @@ class TorchObjective(Objective):
 
     def _require_mean_loss(self) -> None:
         """Compare the loss of two samples with the mean of their losses."""
-        flat = torch.tensor(self.initial)
+        flat = torch.tensor(_flat(self._original))
         with torch.no_grad():
             together = self._loss_at(flat, slice(0, 2))
             if not isinstance(together, torch.Tensor) or together.shape != ():
@@ -125,28 +137,6 @@ class TorchObjective(Objective):
                 f'loss must return the mean over the batch (reduction="mean"): it gave {float(together):g} '
                 f"for two samples whose losses average to {mean:g}."
             )
-
-
-def _tensors(dataset: Any) -> tuple[torch.Tensor, torch.Tensor]:
-    """Return all inputs and all targets."""
-    parts = dataset.tensors if isinstance(dataset, TensorDataset) else dataset
-    if not (isinstance(parts, tuple | list) and all(isinstance(part, torch.Tensor) for part in parts)):
-        if len(dataset) == 0:
-            raise ValueError("dataset must hold at least one sample, got none.")
-        parts = default_collate([dataset[i] for i in range(len(dataset))])
-    if not (isinstance(parts, tuple | list) and len(parts) == 2):
-        raise ValueError("dataset must give pairs (inputs, targets), got samples of another form.")
-    inputs, targets = parts
-    if len(inputs) != len(targets):
-        raise ValueError(
-            f"dataset must have as many targets as inputs, got {len(targets)} and {len(inputs)}."
-        )
-    if len(inputs) == 0:
-        raise ValueError("dataset must hold at least one sample, got none.")
-    for name, tensor in (("inputs", inputs), ("targets", targets)):
-        if not bool(torch.isfinite(tensor).all()):
-            raise ValueError(f"dataset must be finite, got NaN or infinite {name}; impute or drop them.")
-    return inputs, targets
 
 
 def _trainable_shapes(module: torch.nn.Module) -> dict[str, torch.Size]:

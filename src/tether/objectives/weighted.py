@@ -3,6 +3,7 @@
 from typing import Any, final
 
 from tether.arrays import Array, Indices
+from tether.digest import digest_of
 from tether.objectives.base import Evaluation, Kind, Objective, Smoothness
 from tether.objectives.walk import Walk, Walked
 
@@ -24,6 +25,8 @@ class Weighted(Objective):
         self.objective, self.weight = objective, float(weight)
         self.n_samples, self.dim = objective.n_samples, objective.dim
         self.uses_blas, self.anchored_price = objective.uses_blas, objective.anchored_price
+        self.names, self.initial = objective.names, objective.initial
+        self.proven_convex = objective.proven_convex
 
     def evaluate(self, x: Array) -> Evaluation:
         """Return weight f(x) and its gradient; slopes stay those of f."""
@@ -40,6 +43,15 @@ class Weighted(Objective):
     def smoothness(self) -> Smoothness:
         """The constants of f, times the weight."""
         return self.objective.smoothness.times(self.weight)
+
+    @property
+    def nonconvexity(self) -> str:
+        """What shows that f is not convex."""
+        return self.objective.nonconvexity
+
+    def digest(self) -> str:
+        """Return a hexadecimal digest of f and the weight."""
+        return digest_of("Weighted", self.weight, self.objective.digest())
 
     @property
     def unweighted(self) -> Objective:

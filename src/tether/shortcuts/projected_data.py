@@ -127,8 +127,8 @@ def reduce(problem: Problem) -> Reduced | None:
             return None
         basis, length = found
         data = _product(objective.design, basis)
-    weights, r = objective.weights, basis.shape[1]
-    narrow = GLM(data, objective.y, objective.loss, l2=objective.l2, sample_weight=weights)
+    r = basis.shape[1]
+    narrow = objective.with_rows(data)  # labels are prepared already
     narrow.compile()
     within = Affine(np.eye(1, r, r - 1), length) if length else Unconstrained(r)
     return Reduced(Problem(narrow, within, seed), problem, basis)

@@ -9,7 +9,7 @@ from numpy.typing import ArrayLike, NDArray
 from tether.arrays import Array, Indices
 from tether.splits.inputs import coded, index_arrays
 
-_SHOWN = 12  # a table with more classes than this tells only how many each worker holds
+_SHOWN_CLASSES = 12  # a table with more classes than this tells only how many each worker holds
 
 
 class Description(NamedTuple):
@@ -41,7 +41,7 @@ class Description(NamedTuple):
         if self.labels is not None and self.counts is not None and self.distances is not None:
             columns.append(["distance", *(f"{distance:.3f}" for distance in self.distances), ""])
             table = np.vstack([self.counts, self.counts.sum(axis=0)])
-            if len(self.labels) > _SHOWN:
+            if len(self.labels) > _SHOWN_CLASSES:
                 columns.append(["classes", *np.count_nonzero(table, axis=1)])
             else:
                 columns += [[label, *column] for label, column in zip(self.labels, table.T, strict=True)]

@@ -1,17 +1,17 @@
 """The ways to divide: at random, by label, by shares of each label, by a column."""
 
 import math
-from numbers import Real
-from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from tether.arrays import Array, Indices
-from tether.inputs import positive_integer
+from tether.inputs import number, positive_integer
 from tether.splits.inputs import coded, generator, number_of_workers
 
-_EVEN = 1e100  # shares drawn with a larger alpha are equal to the last bit; its multiples could overflow
+_LARGEST_ALPHA = (
+    1e100  # shares drawn with a larger alpha are equal to the last bit; its multiples could overflow
+)
 
 
 def iid(n_samples: int, n_workers: int, seed: int = 0) -> list[Indices]:
@@ -106,7 +106,7 @@ def dirichlet(y: ArrayLike, n_workers: int, alpha: float, seed: int = 0) -> list
     """
     labels, codes = coded("y", y)
     n_workers, rng = number_of_workers(n_workers, len(codes)), generator(seed)
-    concentration = np.full(n_workers, _concentration(alpha))
+    concentration = np.full(n_workers, min(number("alpha", alpha, above=0.0), _LARGEST_ALPHA))
     owner = np.empty_like(codes)
     for group in _parts(codes, len(labels)):
         counts = _rounded(rng.dirichlet(concentration) * len(group), len(group), rng)
@@ -189,9 +189,3 @@ def _feed_the_empty(owner: Indices, n_workers: int, rng: np.random.Generator) ->
         largest = np.argmax(sizes)
         owner[rng.choice(np.flatnonzero(owner == largest))] = worker
         sizes[largest] -= 1
-
-
-def _concentration(alpha: Any) -> float:
-    if isinstance(alpha, bool) or not isinstance(alpha, Real) or not 0 < float(alpha) < math.inf:
-        raise ValueError(f"alpha must be a finite number above 0, got {alpha!r}; try 0.5.")
-    return min(float(alpha), _EVEN)

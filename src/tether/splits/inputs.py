@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tether.arrays import Indices
-from tether.inputs import positive_integer
+from tether.inputs import plain_array, positive_integer, shown, whole_number
 
 
 def number_of_workers(n_workers: int, n_samples: int) -> int:
@@ -23,14 +23,12 @@ def number_of_workers(n_workers: int, n_samples: int) -> int:
 
 def generator(seed: int) -> np.random.Generator:
     """Return the generator of a seed."""
-    if isinstance(seed, bool) or not isinstance(seed, int | np.integer) or seed < 0:
-        raise ValueError(f"seed must be a whole number of at least 0, got {seed!r}.")
-    return np.random.default_rng(seed)
+    return np.random.default_rng(whole_number("seed", seed))
 
 
 def coded(name: str, value: Any) -> tuple[NDArray[Any], Indices]:
     """Return the distinct values in sorted order and, for each sample, the number of its value."""
-    array = _array(name, value)
+    array = plain_array(name, value)
     if array.ndim != 1:
         raise ValueError(f"{name} must be one-dimensional, got shape {array.shape}; pass a single column.")
     if not len(array):
@@ -48,8 +46,8 @@ def coded(name: str, value: Any) -> tuple[NDArray[Any], Indices]:
 def index_arrays(parts: Any) -> list[Indices]:
     """Return the sample numbers of each worker."""
     if not isinstance(parts, Iterable):
-        raise ValueError(f"parts must be a list of index arrays, one a worker, got {parts!r}.")
-    groups = [_array(f"parts[{k}]", part) for k, part in enumerate(parts)]
+        raise ValueError(f"parts must be a list of index arrays, one a worker, got {shown(parts)}.")
+    groups = [plain_array(f"parts[{k}]", part) for k, part in enumerate(parts)]
     if not groups:
         raise ValueError("parts must hold at least one worker's index array, got none.")
     for k, group in enumerate(groups):
@@ -59,13 +57,6 @@ def index_arrays(parts: Any) -> list[Indices]:
                 f"got shape {group.shape} of {group.dtype}; pass one index array a worker."
             )
     return groups
-
-
-def _array(name: str, value: Any) -> NDArray[Any]:
-    try:
-        return np.asarray(value)
-    except ValueError as error:
-        raise ValueError(f"{name} must be an array of single values, got rows of unequal length.") from error
 
 
 def _is_missing(entry: Any) -> bool:

@@ -13,20 +13,22 @@ import math
 import numpy as np
 
 from tether.arrays import Array
-from tether.theory.validation import check_count, check_positive, check_stage
+from tether.inputs import number
+from tether.theory.conditions import LARGEST_COUNT, count, stage
+
+MOST_MOMENTA = 1e8  # kept in one array
 
 __all__ = ["drift", "first_momentum", "momentum", "momentum_sequence", "next_momentum", "restart_length"]
 
 
 def drift(step_size: float, *, smoothness: float, interval: float = 1) -> float:
     """Return delta = 9 (E^2 - 1) eta^2 L^2, the price of walking E steps off the constraint."""
-    check_positive("step_size", step_size)
-    check_positive("smoothness", smoothness)
-    check_count("interval", interval)
-    delta = 9.0 * (interval**2 - 1.0) * (step_size * smoothness) ** 2
+    eta, L = number("step_size", step_size, above=0.0), number("smoothness", smoothness, above=0.0)
+    E, a = count("interval", interval), eta * L
+    delta = 9.0 * (E**2 - 1.0) * a * a if E > 1 else 0.0
     if delta >= 1.0:
         raise ValueError(
-            f"step_size {step_size} is too large for interval {interval}: "
+            f"step_size {eta:g} is too large for interval {E:g}: "
             f"9 (E^2 - 1) (eta L)^2 = {delta:.3g} must stay below 1; "
             f"shorten the step or fix the momentum by hand."
         )
@@ -54,13 +56,13 @@ def momentum(
     ----------
     Li & Zhang, Algorithm 4 and Theorem 5.1.
     """
-    check_positive("convexity", convexity)
-    check_stage(interval, stage_length)
-    delta = drift(step_size, smoothness=smoothness, interval=interval)
-    theta = 2 * delta + math.sqrt(4 * delta**2 + step_size * convexity * stage_length)
+    mu = number("convexity", convexity, above=0.0)
+    E, m = stage(interval, stage_length)
+    delta = drift(step_size, smoothness=smoothness, interval=E)
+    theta = 2 * delta + math.sqrt(4 * delta**2 + step_size * mu * m)
     if theta > 1 + delta:
         raise ValueError(
-            f"step_size {step_size} is too large for stage_length {stage_length}: theta = {theta:.3g} "
+            f"step_size {step_size:g} is too large for stage_length {m:g}: theta = {theta:.3g} "
             f"must not exceed {1 + delta:.3g}; shorten the step or the stage, or fix the momentum by hand."
         )
     return theta
@@ -79,7 +81,7 @@ def first_momentum(step_size: float, *, smoothness: float, interval: float = 1) 
     theta = 1 - 2 * a / (1 - a) if a < 1 else -math.inf
     if not theta > 2 * delta:
         raise ValueError(
-            f"step_size {step_size} is too large: theta_0 = 1 - 2 eta L / (1 - eta L) = {theta:.3g} "
+            f"step_size {step_size:g} is too large: theta_0 = 1 - 2 eta L / (1 - eta L) = {theta:.3g} "
             f"must exceed 2 delta = {2 * delta:.3g}; take asvrg_step_size or fix the momentum by hand."
         )
     return theta
@@ -90,10 +92,10 @@ def next_momentum(theta: float, delta: float) -> float:
 
     Written as 2 (1 + delta) / (1 + sqrt(1 + 4 (1 - delta^2) / theta^2)), which subtracts nothing.
     """
-    check_positive("theta", theta)
-    if not 0 <= delta < 1:
-        raise ValueError(f"delta must lie in [0, 1), got {delta}.")
-    return 2 * (1 + delta) / (1 + math.sqrt(1 + 4 * (1 - delta**2) / theta**2))
+    theta, delta = number("theta", theta, above=0.0), number("delta", delta, least=0.0)
+    if delta >= 1:
+        raise ValueError(f"delta must lie in [0, 1), got {delta:g}.")
+    return 2 * (1 + delta) / (1 + math.hypot(1, 2 * math.sqrt(1 - delta**2) / theta))
 
 
 def momentum_sequence(step_size: float, stages: int, *, smoothness: float, interval: float = 1) -> Array:
@@ -103,7 +105,8 @@ def momentum_sequence(step_size: float, stages: int, *, smoothness: float, inter
     ----------
     Li & Zhang, Algorithm 4 and the lemma on the auxiliary sequence.
     """
-    check_count("stages", stages)
+    if count("stages", stages) > MOST_MOMENTA:
+        raise ValueError(f"stages must be at most {MOST_MOMENTA:g}, got {stages:g}.")
     delta = drift(step_size, smoothness=smoothness, interval=interval)
     thetas = np.empty(int(stages))
     thetas[0] = first_momentum(step_size, smoothness=smoothness, interval=interval)
@@ -124,8 +127,6 @@ def restart_length(theta: float, *, step_size: float, convexity: float, stage_le
     ----------
     Li & Zhang, Theorem 5.1.
     """
-    check_positive("theta", theta)
-    check_positive("step_size", step_size)
-    check_positive("convexity", convexity)
-    check_count("stage_length", stage_length)
-    return max(1, math.ceil(4 * theta / (step_size * convexity * stage_length)))
+    theta, eta = number("theta", theta, above=0.0), number("step_size", step_size, above=0.0)
+    gain = eta * number("convexity", convexity, above=0.0) * count("stage_length", stage_length)
+    return max(1, math.ceil(min(4 * theta / gain, LARGEST_COUNT))) if gain > 0 else int(LARGEST_COUNT)

@@ -9,10 +9,12 @@ import math
 from collections.abc import Iterator
 from typing import NamedTuple
 
+from tether.inputs import shown, switch
 from tether.theory.acceleration import first_momentum, momentum
+from tether.theory.conditions import LARGEST_COUNT
 from tether.theory.names import family
 from tether.theory.rates import Complexity, complexity
-from tether.theory.setting import Setting
+from tether.theory.setting import Setting, require_setting
 from tether.theory.steps import horizon_step_size, step_size
 from tether.theory.variance import Heterogeneity
 
@@ -77,8 +79,10 @@ def recommend(setting: Setting, goal: str = "projections", *, paper_only: bool =
     ----------
     Li & Zhang, Table 4 and section 6.3.
     """
-    if goal not in ("projections", "gradients"):
-        raise ValueError(f"goal must be 'projections' or 'gradients', got {goal!r}.")
+    if not isinstance(goal, str) or goal not in ("projections", "gradients"):
+        raise ValueError(f"goal must be 'projections' or 'gradients', got {shown(goal)}.")
+    require_setting(setting)
+    switch("paper_only", paper_only)
     other = "gradients" if goal == "projections" else "projections"
     options = [(r, s, r.cost(s)) for s in _problems(setting) for r in _regimes(s, paper_only)]
     bar = 2 * min(getattr(cost, goal) for _, _, cost in options)
@@ -171,13 +175,13 @@ def _later(setting: Setting) -> Iterator[_Regime]:
 
 
 def _whole(number: float) -> int:
-    return max(1, round(number))
+    return max(1, round(min(number, LARGEST_COUNT)))
 
 
 def _stage(method: str, interval: float, stage_length: float) -> _Regime:
     """Round E, and m to a whole number of intervals."""
     E = _whole(interval)
-    return _Regime(method, E, E * _whole(stage_length / E))
+    return _Regime(method, E, E * min(_whole(stage_length / E), max(1, int(LARGEST_COUNT) // E)))
 
 
 def _tuned(regime: _Regime, problem: Setting, added: float, cost: Complexity) -> tuple[float, float | None]:

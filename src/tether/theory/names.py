@@ -6,6 +6,9 @@ federated method (``local-svrg``) is the same method on the consensus set. So th
 
 from typing import NamedTuple
 
+from tether.inputs import shown
+from tether.theory.conditions import count
+
 
 class Family(NamedTuple):
     """Where the formulas of a method are found."""
@@ -36,16 +39,15 @@ FAMILIES = {
 
 def family(method: str) -> Family:
     """Return the family of a method, or say which methods there are."""
-    try:
-        return FAMILIES[method]
-    except KeyError:
-        raise ValueError(f"method must be one of {', '.join(FAMILIES)}; got {method!r}.") from None
+    if not isinstance(method, str) or method not in FAMILIES:
+        raise ValueError(f"method must be one of {', '.join(FAMILIES)}; got {shown(method)}.")
+    return FAMILIES[method]
 
 
 def check_interval(method: str, interval: float) -> None:
     """Raise when a method that projects at every step is given a longer interval."""
-    if family(method).immediate and interval != 1:
+    if family(method).immediate and count("interval", interval) != 1:
         raise ValueError(
-            f"{method} projects at every step, so interval must be 1, got {interval}; "
+            f"{method} projects at every step, so interval must be 1, got {interval:g}; "
             f"use a delayed method such as dp-svrg."
         )

@@ -9,9 +9,9 @@ import math
 from collections.abc import Callable
 from typing import NamedTuple
 
+from tether.theory.conditions import LARGEST_COUNT, count, stage
 from tether.theory.names import check_interval, family
-from tether.theory.setting import Setting
-from tether.theory.validation import check_count, check_stage
+from tether.theory.setting import Setting, require_setting
 from tether.theory.variance import Heterogeneity
 
 __all__ = ["Complexity", "complexity"]
@@ -56,8 +56,8 @@ def complexity(
     Malinovsky, Yi & Richtarik 2022 (its variance-reduced form).
     """
     base = family(method).base
-    E = _default_interval(base, setting) if interval is None else interval
-    check_count("interval", E)
+    require_setting(setting)
+    E = _default_interval(base, setting) if interval is None else count("interval", interval)
     check_interval(method, E)
     if base in ("dp-sgd", "scaffold"):
         return _sgd(method, setting, E)
@@ -65,17 +65,16 @@ def complexity(
         return _full_gradient(base, setting)
     if base == "proxskip":
         return _proxskip(setting, E)
-    m = _default_stage(method, setting, E) if stage_length is None else stage_length
-    check_count("stage_length", m)
+    m = _default_stage(method, setting, E) if stage_length is None else count("stage_length", stage_length)
     if base == "proxskip-svrg":
         return _proxskip_svrg(setting, E, m)
-    check_stage(E, m)
+    E, m = stage(E, m)
     return _staged(_STAGES[base](setting, E, m), setting, E, m)
 
 
 def _default_interval(base: str, setting: Setting) -> float:
     if base in ("proxskip", "proxskip-svrg"):
-        return math.sqrt(_condition(base, setting))
+        return min(math.sqrt(_condition(base, setting)), LARGEST_COUNT)
     return 1.0
 
 
@@ -84,8 +83,8 @@ def _default_stage(method: str, setting: Setting, E: float) -> float:
         return setting.n_samples
     base = family(method).base
     if base == "proxskip-svrg":
-        return setting.kappa
-    return setting.kappa * E if base == "dp-svrg" and setting.strongly_convex else E
+        return min(setting.kappa, LARGEST_COUNT)
+    return min(setting.kappa * E, LARGEST_COUNT) if base == "dp-svrg" and setting.strongly_convex else E
 
 
 def _condition(base: str, setting: Setting) -> float:
@@ -95,7 +94,7 @@ def _condition(base: str, setting: Setting) -> float:
 
 
 def _logarithm(ratio: float) -> float:
-    return max(1.0, math.log(ratio))
+    return max(1.0, math.log(max(ratio, 1.0)))
 
 
 def _staged(stages: float, setting: Setting, E: float, m: float) -> Complexity:

@@ -3,8 +3,9 @@
 import math
 from dataclasses import dataclass, replace
 
-from tether.theory.validation import check_count, check_curvature, check_nonnegative, check_positive
-from tether.theory.variance import Heterogeneity, WorkerHeterogeneity
+from tether.inputs import LARGEST_NUMBER, nonnegative, number, positive, shown
+from tether.theory.conditions import count, curvature
+from tether.theory.variance import Heterogeneity, WorkerHeterogeneity, require_noise
 
 __all__ = ["Setting"]
 
@@ -52,23 +53,31 @@ class Setting:
     variance: float | None = None
 
     def __post_init__(self) -> None:
-        check_curvature(self.smoothness, self.convexity)
-        check_count("n_samples", self.n_samples)
-        check_positive("accuracy", self.accuracy)
-        check_positive("distance", self.distance)
+        curvature(positive("smoothness", self.smoothness), nonnegative("convexity", self.convexity))
+        count("n_samples", self.n_samples)
+        positive("accuracy", self.accuracy)
+        positive("distance", self.distance)
         if self.initial_gap is not None:
-            check_positive("initial_gap", self.initial_gap)
+            positive("initial_gap", self.initial_gap)
         if self.variance is not None:
-            check_nonnegative("variance", self.variance)
+            nonnegative("variance", self.variance)
+        require_noise("noise", self.noise, Heterogeneity)
+        require_noise("workers", self.workers, WorkerHeterogeneity)
+        if self.workers is not None:
+            count("workers.workers", self.workers.workers)
+        if max(self.difficulty, self.kappa if self.strongly_convex else 0.0) > LARGEST_NUMBER:
+            raise ValueError(
+                f"accuracy and convexity must not be {LARGEST_NUMBER:g} times smaller than smoothness, got accuracy "
+                f"{self.accuracy:g}, convexity {self.convexity:g} and smoothness {self.smoothness:g}."
+            )
 
     @classmethod
     def conditioned(
         cls, kappa: float, n_samples: float, accuracy: float, noise: Heterogeneity | None = None
     ) -> "Setting":
         """Return the strongly convex problem with L = Delta = 1 and mu = 1/kappa."""
-        if not (math.isfinite(kappa) and kappa >= 1):
-            raise ValueError(f"kappa = L/mu must be at least 1, got {kappa}.")
-        return cls(1.0, n_samples, accuracy, convexity=1.0 / kappa, noise=noise)
+        mu = 1.0 / number("kappa", kappa, least=1.0, most=LARGEST_NUMBER)
+        return cls(1.0, n_samples, accuracy, convexity=mu, noise=noise)
 
     @property
     def strongly_convex(self) -> bool:
@@ -83,12 +92,12 @@ class Setting:
     @property
     def difficulty(self) -> float:
         """L Delta^2 / eps, what replaces kappa when mu = 0."""
-        return self.smoothness * self.distance**2 / self.accuracy
+        return self.smoothness * float(self.distance) ** 2 / self.accuracy
 
     @property
     def gap(self) -> float:
         """F(x_0) - F(x*), or its bound L Delta^2."""
-        return self.smoothness * self.distance**2 if self.initial_gap is None else self.initial_gap
+        return self.smoothness * float(self.distance) ** 2 if self.initial_gap is None else self.initial_gap
 
     def regularised(self) -> "Setting":
         """Return the problem that adaptive regularisation ends with: mu = eps / Delta^2.
@@ -97,10 +106,10 @@ class Setting:
         """
         if self.difficulty < 1:
             raise ValueError(
-                f"accuracy must not exceed smoothness * distance^2 = {self.smoothness * self.distance**2} "
-                f"for regularisation to make sense, got {self.accuracy}; the start is accurate enough."
+                f"accuracy must not exceed smoothness * distance^2 = {self.difficulty * self.accuracy:g} "
+                f"for regularisation to make sense, got {self.accuracy:g}; the start is accurate enough."
             )
-        return replace(self, convexity=self.accuracy / self.distance**2)
+        return replace(self, convexity=self.accuracy / float(self.distance) ** 2)
 
     def stacked(self) -> "Setting":
         """Return the consensus problem F(x) = sum_k f_k(x_k) of the workers (Corollary 6.1)."""
@@ -117,3 +126,9 @@ class Setting:
             initial_gap=n * self.gap,
             noise=self.workers.stacked(),
         )
+
+
+def require_setting(setting: object) -> None:
+    """Refuse what is no `Setting`."""
+    if not isinstance(setting, Setting):
+        raise TypeError(f"setting must be a theory.Setting, got {shown(setting)}.")

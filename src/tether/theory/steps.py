@@ -10,15 +10,10 @@ They are safe and, for long intervals, far smaller than what works. With e = E^2
 
 import math
 
+from tether.inputs import positive, switch
+from tether.theory.conditions import count, curvature, stage
 from tether.theory.names import check_interval, family
-from tether.theory.validation import (
-    check_count,
-    check_curvature,
-    check_nonnegative,
-    check_positive,
-    check_stage,
-)
-from tether.theory.variance import Heterogeneity
+from tether.theory.variance import Heterogeneity, require_noise
 
 __all__ = ["asvrg_step_size", "horizon_step_size", "sgd_step_size", "step_size", "svrg_step_size"]
 
@@ -74,9 +69,9 @@ def step_size(
         return asvrg_step_size(
             smoothness, convexity=convexity, interval=interval, stage_length=stage_length, stages=stages
         )
-    check_curvature(smoothness, convexity)
-    check_count("interval", interval)
-    return _fixed_step_size(base, smoothness)
+    L, _ = curvature(smoothness, convexity)
+    count("interval", interval)
+    return _fixed_step_size(base, L)
 
 
 def _fixed_step_size(base: str, smoothness: float) -> float:
@@ -95,10 +90,8 @@ def sgd_step_size(
     ----------
     Li & Zhang, Theorem 3.2; Theorem 3.1 with feasible gradients.
     """
-    check_curvature(smoothness, convexity)
-    check_count("interval", interval)
-    L, mu, E = smoothness, convexity, interval
-    if feasible_gradients:
+    (L, mu), E = curvature(smoothness, convexity), count("interval", interval)
+    if switch("feasible_gradients", feasible_gradients):
         return 1 / max(10 * L, mu + 8 * L * (E - 1))
     return 1 / max(L * (E + 9), mu + 25 * L * (E - 1))
 
@@ -110,9 +103,7 @@ def svrg_step_size(smoothness: float, *, convexity: float = 0.0, interval: float
     ----------
     Li & Zhang, proof of Theorem 4.1.
     """
-    check_curvature(smoothness, convexity)
-    check_count("interval", interval)
-    L, mu, E = smoothness, convexity, interval
+    (L, mu), E = curvature(smoothness, convexity), count("interval", interval)
     return 1 / max(mu + 25 * L * (E - 1), 10 * L, L * (3 + 2 * E), mu + 24 * L * (2 * E - 1))
 
 
@@ -139,30 +130,29 @@ def asvrg_step_size(
     ----------
     Li & Zhang, Theorems 5.1 and 5.2.
     """
-    check_curvature(smoothness, convexity)
-    check_count("interval", interval)
-    excess = interval**2 - 1.0
-    if convexity > 0:
+    (L, mu), E = curvature(smoothness, convexity), count("interval", interval)
+    excess = E**2 - 1.0
+    if mu > 0:
         if stage_length is None:
             raise ValueError(
                 "stage_length is needed for the step size of dp-asvrg when convexity > 0, got None."
             )
-        check_stage(interval, stage_length)
-        return _strongly_convex_asvrg(excess, stage_length * convexity / smoothness) / smoothness
+        _, m = stage(E, stage_length)
+        return _strongly_convex_asvrg(excess, m * mu / L) / L
     if excess == 0:
-        return 0.2 / smoothness
+        return 0.2 / L
     if stages is None:
         raise ValueError(
             "stages is needed for the step size of dp-asvrg when convexity = 0 and interval > 1, got None."
         )
-    check_count("stages", stages)
-    balanced = math.sqrt(math.log(stages + 1) / (stages + 1)) / (3 * math.sqrt(excess))
-    return min(0.2, 2 / (3 + math.sqrt(9 + 72 * excess)), balanced) / smoothness
+    S = count("stages", stages)
+    balanced = math.sqrt(math.log(S + 1) / (S + 1)) / (3 * math.sqrt(excess))
+    return min(0.2, 2 / (3 + math.sqrt(9 + 72 * excess)), balanced) / L
 
 
 def _strongly_convex_asvrg(excess: float, ratio: float) -> float:
     """Return eta L from E^2 - 1 and m / kappa."""
-    safe = min(0.2, 0.5 / (ratio + math.sqrt(ratio**2 + 18 * excess)))
+    safe = 0.5 / max(2.5, ratio + math.sqrt(ratio**2 + 18 * excess))
     return min(safe, (ratio / excess**2) ** (1 / 3)) if excess > 0 else safe
 
 
@@ -197,18 +187,17 @@ def horizon_step_size(
     ----------
     Li & Zhang, Theorems 3.1 and 3.2 with the lemmas "Learning rate choice I" and "II".
     """
-    check_count("steps", steps)
-    check_positive("distance", distance)
-    for name, size in noise._asdict().items():
-        check_nonnegative(f"noise.{name}", size)
+    T, D = count("steps", steps), positive("distance", distance)
+    require_noise("noise", noise, Heterogeneity, optional=False)
     largest = sgd_step_size(
         smoothness, convexity=convexity, interval=interval, feasible_gradients=feasible_gradients
     )
-    across = noise.normal if feasible_gradients else noise.residual(interval)
-    errors = (noise.tangent, (interval - 1.0) * smoothness * across)
-    if convexity == 0:
-        return min(largest, _balance(distance**2 / steps, errors))
-    return min(largest, _balance_decay(distance**2, convexity * steps, errors))
+    (L, mu), E = curvature(smoothness, convexity), count("interval", interval)
+    across = noise.normal if feasible_gradients else noise.residual(E)
+    errors = (noise.tangent, (E - 1.0) * L * across)
+    if mu == 0:
+        return min(largest, _balance(D**2 / T, errors))
+    return min(largest, _balance_decay(D**2, mu * T, errors))
 
 
 def _balance(share: float, errors: tuple[float, float]) -> float:
@@ -219,5 +208,9 @@ def _balance(share: float, errors: tuple[float, float]) -> float:
 
 def _balance_decay(r: float, decay: float, errors: tuple[float, float]) -> float:
     """Return ln(tau) / (mu T) with tau = max(e, min over the terms of r (mu T)^(i+1) / c_i)."""
-    targets = [r * decay**power / c for c, power in zip(errors, (2, 3), strict=True) if c > 0]
-    return math.log(max(math.e, min(targets))) / decay if targets else math.inf
+    targets = [
+        math.log(r) + power * math.log(decay) - math.log(c)  # the powers themselves could overflow
+        for c, power in zip(errors, (2, 3), strict=True)
+        if c > 0
+    ]
+    return max(1.0, min(targets)) / decay if targets else math.inf

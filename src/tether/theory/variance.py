@@ -6,14 +6,16 @@ In a federation the same numbers are the noise and the heterogeneity of the work
 """
 
 from collections.abc import Iterator, Sequence
-from typing import NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
 from tether.arrays import Array
-from tether.constraints.base import Constraint
-from tether.objectives.base import Objective
-from tether.theory.validation import check_count
+from tether.inputs import nonnegative, positive_integer, shown, vector, whole_number
+
+if TYPE_CHECKING:
+    from tether.constraints.base import Constraint
+    from tether.objectives.base import Objective
 
 __all__ = ["Heterogeneity", "WorkerHeterogeneity", "heterogeneity", "worker_heterogeneity"]
 
@@ -68,7 +70,7 @@ class WorkerHeterogeneity(NamedTuple):
 
 
 def heterogeneity(
-    objective: Objective, constraint: Constraint, x_star: Array, max_samples: int = 2000, seed: int = 0
+    objective: "Objective", constraint: "Constraint", x_star: Array, max_samples: int = 2000, seed: int = 0
 ) -> Heterogeneity:
     """Measure the gradient noise along and across the constraint at its optimum.
 
@@ -89,9 +91,12 @@ def heterogeneity(
     ----------
     Li & Zhang, Assumption 3.1 and equation (new_sigmaa) of Theorem 3.2.
     """
+    _require_objective("objective", objective)
+    if not hasattr(constraint, "tangent"):
+        raise TypeError(f"constraint must be a constraint such as Affine(A, b), got {shown(constraint)}.")
     x = _as_point(x_star, objective)
     along = across = 0.0
-    chosen = _choose(objective, max_samples, seed)
+    chosen = _choose(objective, max_samples, whole_number("seed", seed))
     for g in _sample_gradients(objective, x, chosen):
         inside = constraint.tangent(g)
         along += float(inside @ inside)
@@ -101,7 +106,7 @@ def heterogeneity(
 
 
 def worker_heterogeneity(
-    objectives: Sequence[Objective], x_star: Array, max_samples: int = 2000, seed: int = 0
+    objectives: "Sequence[Objective]", x_star: Array, max_samples: int = 2000, seed: int = 0
 ) -> WorkerHeterogeneity:
     """Measure how noisy and how different the workers of a federation are at the common optimum.
 
@@ -120,10 +125,13 @@ def worker_heterogeneity(
     ----------
     Li & Zhang, Lemma 6.1.
     """
-    if not objectives:
-        raise ValueError("objectives must hold at least one worker's objective, got none.")
-    noise, spread = [], []
+    if not isinstance(objectives, Sequence) or isinstance(objectives, str) or not objectives:
+        raise ValueError(
+            f"objectives must be a list of at least one worker's objective, got {shown(objectives)}."
+        )
+    noise, spread, seed = [], [], whole_number("seed", seed)
     for k, objective in enumerate(objectives):
+        _require_objective(f"objectives[{k}]", objective)
         x = _as_point(x_star, objective)
         mean = objective.gradient(x)
         chosen = _choose(objective, max_samples, [seed, k])
@@ -133,23 +141,32 @@ def worker_heterogeneity(
     return WorkerHeterogeneity(float(np.mean(noise)), float(np.mean(spread)), len(objectives))
 
 
-def _as_point(x: Array, objective: Objective) -> Array:
-    point = np.asarray(x, dtype=np.float64)
-    if point.shape != (objective.dim,):
-        raise ValueError(
-            f"x_star must have shape ({objective.dim},) like the objective's points, got {point.shape}."
-        )
-    return point
+def require_noise(name: str, noise: Any, kind: type[Any], optional: bool = True) -> None:
+    """Refuse what is no measured noise of a kind, or has negative sizes."""
+    if noise is None and optional:
+        return
+    if not isinstance(noise, kind):
+        raise TypeError(f"{name} must be a theory.{kind.__name__}, got {shown(noise)}.")
+    for field, size in noise._asdict().items():
+        nonnegative(f"{name}.{field}", size)
 
 
-def _choose(objective: Objective, max_samples: int, seed: int | list[int]) -> np.ndarray:
-    check_count("max_samples", max_samples)
-    n = objective.n_samples
-    if n <= max_samples:
+def _require_objective(name: str, objective: Any) -> None:
+    if not hasattr(objective, "batch_gradient"):
+        raise TypeError(f"{name} must be an objective such as GLM(X, y), got {shown(objective)}.")
+
+
+def _as_point(x: Array, objective: "Objective") -> Array:
+    return vector("x_star", x, objective.dim)
+
+
+def _choose(objective: "Objective", max_samples: int, seed: int | list[int]) -> np.ndarray:
+    most, n = positive_integer("max_samples", max_samples), objective.n_samples
+    if n <= most:
         return np.arange(n)
-    return np.random.default_rng(seed).choice(n, size=max_samples, replace=False)
+    return np.random.default_rng(seed).choice(n, size=most, replace=False)
 
 
-def _sample_gradients(objective: Objective, x: Array, samples: np.ndarray) -> Iterator[Array]:
+def _sample_gradients(objective: "Objective", x: Array, samples: np.ndarray) -> Iterator[Array]:
     for i in samples:
         yield objective.batch_gradient(x, np.array([i], dtype=np.int64))

@@ -6,7 +6,7 @@ import scipy.sparse as sp
 
 from tether.constraints import Affine
 from tether.constraints.algebra.factor import product_fills_in, work_of_factorising
-from tether.constraints.algebra.sparse import FEW_ITERATIONS, MUCH_WORK, _converges_within, _unit_rows
+from tether.constraints.algebra.sparse import FACTORISING_WORK, ITERATION_LIMIT, _converges_within, _unit_rows
 
 
 def banded(rows, length, stride):
@@ -50,7 +50,7 @@ def test_full_columns_go_through_the_augmented_matrix():
 
 
 def test_augmented_matrix_agrees_with_pinv(monkeypatch):
-    monkeypatch.setattr("tether.constraints.algebra.factor.TOO_FULL", 0)
+    monkeypatch.setattr("tether.constraints.algebra.factor.FILL_LIMIT", 0)
     rng = np.random.default_rng(2)
     A = with_full_columns(banded(12, 4, 3), 2).toarray()
     A = np.vstack([A, A[:3] - A[3:6]])
@@ -74,7 +74,7 @@ def test_work_of_factorising_tells_bands_from_expanders():
         (np.ones(8 * rows), (np.repeat(np.arange(rows), 8), rng.integers(0, 20_000, 8 * rows)))
     )
     assert work_of_factorising(banded(rows, 4, 1)) < 1e7
-    assert work_of_factorising(expander) > MUCH_WORK
+    assert work_of_factorising(expander) > FACTORISING_WORK
 
 
 def test_redundant_rows_leave_projections_exact():
@@ -114,7 +114,7 @@ def test_expander_is_iterated_on_even_when_that_takes_a_while():
     )
     A = sp.csr_array(entries, shape=(rows, columns))
     unit = _unit_rows(A)
-    assert not _converges_within(FEW_ITERATIONS, unit)
+    assert not _converges_within(ITERATION_LIMIT, unit)
     constraint = Affine(A, A @ rng.standard_normal(columns))
     assert "iterative" in repr(constraint)
     check(constraint, rng.standard_normal(columns))

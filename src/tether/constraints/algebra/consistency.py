@@ -9,7 +9,7 @@ import numpy as np
 from tether.arrays import Array
 from tether.constraints.algebra.rows import Fit, Rows
 
-NAMED = 5
+NAMED_ROWS = 5
 
 
 def require_consistent(rows: Rows, b: Array, fit: Fit) -> None:
@@ -35,7 +35,7 @@ def _contradiction(misfit: Array, b: Array, size: float) -> str:
     culprits = np.flatnonzero(weight > 0.05 * weight.max())
     if len(culprits) == 1:  # one row against many, each of which has little weight
         culprits = np.flatnonzero(weight > 1e-6 * weight.max())
-    named = np.sort(culprits[np.argsort(-weight[culprits], kind="stable")[:NAMED]])
+    named = np.sort(culprits[np.argsort(-weight[culprits], kind="stable")[:NAMED_ROWS]])
     values = listed([f"b[{i}] = {_number(b[i])}" for i in named], 0)
     return (
         f"A x = b has no solution: rows {listed(named, len(culprits) - len(named))} contradict each other, "

@@ -18,11 +18,11 @@ from tether.threads import one_blas_thread
 
 # A row closer than this to the span of the others is taken to lie in it: dropping it then moves a
 # projection by no more than this, while keeping it would divide rounding errors by it.
-DEPENDENT = 1e-12
-BLOCK = 500_000  # numbers of a basis that stay in a cache
-ORTHONORMAL = 2e-15  # by which columns may miss it, a few roundings
-MUCH_WORK = 1e8  # multiplications from which on all threads of BLAS are worth waking
-WELL_CONDITIONED = 1e-5  # the reciprocal condition number from which on Gram matrices lose nothing
+DEPENDENCE_TOLERANCE = 1e-12
+BLOCK_SIZE = 500_000  # numbers of a basis that stay in a cache
+ORTHONORMALITY_ERROR = 2e-15  # by which columns may miss it, a few roundings
+MULTITHREADED_WORK = 1e8  # multiplications from which on all threads of BLAS are worth waking
+GRAM_CONDITION = 1e-5  # the reciprocal condition number from which on Gram matrices lose nothing
 
 
 class Factors(NamedTuple):
@@ -46,7 +46,7 @@ class DenseRows(Rows):
         self.shape = (matrix.shape[0], matrix.shape[1])
         self.scale = 1.0 / row_lengths(matrix)
         rows, columns = self.shape
-        with nullcontext() if rows * rows * columns > MUCH_WORK else one_blas_thread():
+        with nullcontext() if rows * rows * columns > MULTITHREADED_WORK else one_blas_thread():
             q, r, order = _factorised((matrix * self.scale[:, None]).T, complement=2 * rows > columns)
         diagonal = np.abs(np.diag(r))
         rank = int(np.sum(diagonal > self._tolerance))
@@ -60,7 +60,7 @@ class DenseRows(Rows):
 
     @property
     def _tolerance(self) -> float:
-        return max(DEPENDENT, float(np.finfo(float).eps) * max(self.shape))
+        return max(DEPENDENCE_TOLERANCE, float(np.finfo(float).eps) * max(self.shape))
 
     def apply(self, x: Array) -> Array:
         """Return A x."""
@@ -103,7 +103,7 @@ def onto(basis: Array, v: Array) -> Array:
     """Return Q Q^T v for orthonormal columns Q in column order, and a vector or the columns of a matrix."""
     if v.ndim == 2:
         return basis @ (basis.T @ v)
-    total, step = np.zeros(len(v)), max(1, BLOCK // len(v))
+    total, step = np.zeros(len(v)), max(1, BLOCK_SIZE // len(v))
     for first in range(0, basis.shape[1], step):
         q = basis[:, first : first + step]
         total = dgemv(1.0, q, dgemv(1.0, q, v, trans=1), beta=1.0, y=total, overwrite_y=1)
@@ -131,7 +131,7 @@ def _factorised_by_gram(columns: Array) -> Factors | None:
         first = cholesky(dsyrk(1.0, columns, trans=1), check_finite=False)
     except LinAlgError:
         return None
-    if dtrcon(first)[0] < WELL_CONDITIONED:
+    if dtrcon(first)[0] < GRAM_CONDITION:
         return None
     q = dtrsm(1.0, first, columns, side=1, overwrite_b=1)
     if _is_orthonormal(q):
@@ -145,7 +145,7 @@ def _is_orthonormal(q: Array) -> bool:
     """Look whether Q^T Q leaves random vectors alone, up to rounding."""
     probes = np.random.default_rng(0).standard_normal((2, q.shape[1]))
     seen = [dgemv(1.0, q, dgemv(1.0, q, probe), trans=1) for probe in probes]
-    return bool(np.linalg.norm(seen - probes) <= ORTHONORMAL * np.linalg.norm(probes))
+    return bool(np.linalg.norm(seen - probes) <= ORTHONORMALITY_ERROR * np.linalg.norm(probes))
 
 
 def row_lengths(matrix: Array) -> Array:

@@ -15,7 +15,7 @@ from scipy.sparse.linalg import splu
 from tether.arrays import Array
 
 # A A^T with this many times the entries of A is worth avoiding.
-TOO_FULL = 30
+FILL_LIMIT = 30
 
 #: One forward and one backward substitution: r to y.
 Sweep = Callable[[Array], Array]
@@ -25,7 +25,7 @@ def product_fills_in(matrix: sp.csr_array) -> bool:
     """Tell whether A A^T would have many more entries than A, because some columns of A are nearly full."""
     in_column = np.bincount(matrix.indices, minlength=matrix.shape[1]).astype(float)
     entries = min(float(in_column @ in_column), float(matrix.shape[0]) ** 2)
-    return entries > TOO_FULL * (matrix.nnz + matrix.shape[0])
+    return entries > FILL_LIMIT * (matrix.nnz + matrix.shape[0])
 
 
 def work_of_factorising(matrix: sp.csr_array) -> float:

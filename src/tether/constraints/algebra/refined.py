@@ -14,8 +14,8 @@ from tether.arrays import Array
 from tether.constraints.algebra.conjugate import Products, norm
 from tether.constraints.algebra.rows import Fit, Rows
 
-EPS = float(np.finfo(float).eps)
-REPEATS = 6
+ROUNDING = float(np.finfo(float).eps)
+REPEAT_LIMIT = 6
 
 #: Takes r and the size below which a remainder of r is rounding, returns y with A A^T y ~ r.
 Solver = Callable[[Array, float], Array]
@@ -59,7 +59,7 @@ class RefinedRows(Rows):
     def tangent(self, v: Array) -> Array:
         """Return v less its part in the span of the rows; exactly 0 when nothing but rounding is left."""
         t = self._meet(v, None)[0]
-        if norm(t) <= 8 * EPS * self._unit.gain * norm(v):
+        if norm(t) <= 8 * ROUNDING * self._unit.gain * norm(v):
             return np.zeros_like(t)
         return t
 
@@ -88,7 +88,7 @@ class RefinedRows(Rows):
         worst = 0.0
         for v in np.random.default_rng(0).standard_normal((2, self.shape[1])):
             rest = norm(self._products.forward(self._meet(v, None)[0]))
-            worst = max(worst, rest / (32 * EPS * self._unit.gain * norm(v)))
+            worst = max(worst, rest / (32 * ROUNDING * self._unit.gain * norm(v)))
         return worst
 
     def _meet(self, x: Array, target: Array | None) -> tuple[Array, Array]:
@@ -98,8 +98,8 @@ class RefinedRows(Rows):
         r = self._missing(x, target)
         size = norm(r)
         wanted = 0.0 if target is None else norm(target)
-        floor = EPS * (self._unit.gain * norm(x) + wanted)
-        for _ in range(REPEATS):
+        floor = ROUNDING * (self._unit.gain * norm(x) + wanted)
+        for _ in range(REPEAT_LIMIT):
             if size <= floor:
                 break
             step = self._solve(r, floor)

@@ -23,26 +23,28 @@ from tether.constraints.algebra.factor import (
     product_fills_in,
     work_of_factorising,
 )
-from tether.constraints.algebra.refined import EPS, RefinedRows, Solver, UnitRows
+from tether.constraints.algebra.refined import ROUNDING, RefinedRows, Solver, UnitRows
 
 # Below this many rows a factorisation is always affordable.
-MANY_ROWS = 5_000
+FACTORISED_ROWS = 5_000
 # More iterations than this cost more than the triangular solves of a typical factorisation ...
-FEW_ITERATIONS = 60
+ITERATION_LIMIT = 60
 # ... but if the factorisation itself may take this many multiplications, more of them are welcome.
-MUCH_WORK = 2e10
-MORE_ITERATIONS = 300
+FACTORISING_WORK = 2e10
+EXTENDED_ITERATION_LIMIT = 300
 # Tried in turn, until random directions are projected to rounding accuracy.
-DELTAS = (1e-13, 1e-11, 1e-9)
+REGULARISATIONS = (1e-13, 1e-11, 1e-9)
 
-INEXACT = "The rows of A are nearly dependent: projections onto A x = b will not reach full accuracy."
+INEXACTNESS_WARNING = (
+    "The rows of A are nearly dependent: projections onto A x = b will not reach full accuracy."
+)
 log = logging.getLogger("tether")
 
 
 def sparse_rows(matrix: sp.csr_array) -> RefinedRows:
     """Return the rows of a sparse matrix with the solver that suits it."""
     unit = _unit_rows(matrix)
-    if matrix.shape[0] > MANY_ROWS and _is_iterative(matrix, unit):
+    if matrix.shape[0] > FACTORISED_ROWS and _is_iterative(matrix, unit):
         return iterative_rows(unit, "sparse, iterative")
     best, least = None, np.inf
     for rows in _attempts(matrix, unit):
@@ -51,7 +53,7 @@ def sparse_rows(matrix: sp.csr_array) -> RefinedRows:
             return rows
         if best is None or roughness < least:
             best, least = rows, roughness
-    log.warning(INEXACT)
+    log.warning(INEXACTNESS_WARNING)
     assert best is not None  # the last attempt needs no factorisation and is always made
     return best
 
@@ -72,7 +74,7 @@ def _attempts(matrix: sp.csr_array, unit: UnitRows) -> Iterator[RefinedRows]:
     scaled = sp.csr_array(sp.diags_array(unit.scale) @ matrix)
     augmented = product_fills_in(matrix)
     kind = "sparse, augmented" if augmented else "sparse, factorised"
-    for delta in DELTAS:
+    for delta in REGULARISATIONS:
         sweep = factorise_augmented(scaled, delta) if augmented else factorise_product(scaled, delta)
         if sweep is None:
             continue
@@ -110,16 +112,18 @@ def _row_lengths(matrix: sp.csr_array) -> Array:
 
 
 def _is_iterative(matrix: sp.csr_array, unit: UnitRows) -> bool:
-    if _converges_within(FEW_ITERATIONS, unit):
+    if _converges_within(ITERATION_LIMIT, unit):
         return True
-    return work_of_factorising(matrix) > MUCH_WORK and _converges_within(MORE_ITERATIONS, unit)
+    return work_of_factorising(matrix) > FACTORISING_WORK and _converges_within(
+        EXTENDED_ITERATION_LIMIT, unit
+    )
 
 
 def _converges_within(limit: int, unit: UnitRows) -> bool:
     products = unit.products()
     for v in np.random.default_rng(0).standard_normal((2, unit.shape[1])):
         r = products.forward(v)
-        floor = max(1e-13 * norm(r), EPS * unit.gain * norm(v))
+        floor = max(1e-13 * norm(r), ROUNDING * unit.gain * norm(v))
         if not conjugate_gradients(products, r, floor, limit).converged:
             return False
     return True

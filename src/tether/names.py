@@ -1,0 +1,97 @@
+"""Names of variables: which column, row or entry belongs to which variable when tables come with labels.
+
+Labels are those of data frames and series, found by what such tables can do, so that no package of theirs is
+imported. The numbers 0, 1, 2, ... that a table has when nobody named anything are no names.
+"""
+
+from collections import Counter
+from collections.abc import Iterable
+from difflib import get_close_matches
+from typing import Any
+
+import numpy as np
+
+from tether.arrays import Indices
+from tether.inputs import plain_array
+
+Names = tuple[str, ...]
+OBJECTIVE = "variable of the objective"
+_SHOWN_NAMES = 5  # names listed when none is close
+
+
+def column_names(table: Any) -> Names | None:
+    """Return the labels of the columns of a data frame, of a series those of its entries; else None."""
+    return _labels(table, "index" if getattr(table, "ndim", 2) == 1 else "columns")
+
+
+def row_names(table: Any) -> Names | None:
+    """Return the labels of the rows of a data frame or a series; else None."""
+    return _labels(table, "index")
+
+
+def places(argument: str, part: str, own: Names, names: Names, whole: str = OBJECTIVE) -> Indices:
+    """Return where each of an argument's own names stands among names, or refuse strangers and doubles.
+
+    ``part`` says what carries the names, as a column of A; ``whole`` says what it is matched with.
+    """
+    place = {name: k for k, name in enumerate(names)}
+    for name in own:
+        if name not in place:
+            raise ValueError(
+                f"{argument} has the {part} {name!r}, which is no {whole}; {_nearest(name, names)}."
+            )
+    for labels in (own, names):
+        doubles = [name for name, count in Counter(labels).items() if count > 1 and name in own]
+        if doubles:
+            raise ValueError(
+                f"{argument} cannot be aligned by name, because {doubles[0]!r} names more than one {part} or "
+                f"{whole}; rename one or pass arrays."
+            )
+    return np.array([place[name] for name in own], dtype=np.int64)
+
+
+def aligned_vector(value: Any, names: Names | None, argument: str = "x0", whole: str = OBJECTIVE) -> Any:
+    """Return a vector in the order of names if it has names of its own, else as it is.
+
+    Parameters
+    ----------
+    value : array_like or series
+        The numbers; a series with labels has names.
+    names : tuple of str or None
+        The names in their order; None where there are none.
+    argument, whole : str
+        What the vector is called and what its entries are matched with, for errors.
+    """
+    own = row_names(value) if getattr(value, "ndim", 0) == 1 else None
+    if own is None or names is None or own == names:
+        return value
+    place = places(argument, "entry", own, names, whole)
+    require_all(argument, "entry", own, names, whole)
+    return plain_array(argument, value)[np.argsort(place)]
+
+
+def require_all(argument: str, part: str, own: Names, names: Names, whole: str = OBJECTIVE) -> None:
+    """Refuse own names that leave some of the others out."""
+    held = set(own)
+    missing = [name for name in names if name not in held]
+    if missing:
+        raise ValueError(f"{argument} has no {part} {missing[0]!r}; give one for every {whole}.")
+
+
+def _labels(table: Any, attribute: str) -> Names | None:
+    labels = getattr(table, attribute, None)
+    if not hasattr(table, "to_numpy") or not isinstance(labels, Iterable):
+        return None
+    found = list(labels)
+    unnamed = all(isinstance(label, int | np.integer) for label in found) and found == list(range(len(found)))
+    return None if unnamed else tuple(map(str, found))
+
+
+def _nearest(name: str, names: Names) -> str:
+    close = get_close_matches(name, names, n=1)
+    if close:
+        return f"perhaps {close[0]!r} is meant"
+    listed = ", ".join(map(repr, names[:_SHOWN_NAMES]))
+    return f"there are {listed}" + (
+        f" and {len(names) - _SHOWN_NAMES} more" if len(names) > _SHOWN_NAMES else ""
+    )

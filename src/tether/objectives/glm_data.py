@@ -1,0 +1,40 @@
+"""What `tether.GLM` is given, checked, and what it gives back: weights, names of columns, coefficients."""
+
+from typing import Any, NamedTuple
+
+from numpy.typing import NDArray
+
+from tether.arrays import Array
+from tether.inputs import vector
+from tether.names import Names, column_names
+
+
+class Coefficients(NamedTuple):
+    """The parameters of a linear model, taken apart."""
+
+    coef: Array  # (d,) or (d, K)
+    intercept: float | Array | None  # a number, (K,), or None without an intercept
+
+
+def require_length(name: str, array: NDArray[Any], length: int) -> None:
+    """Refuse an array that has not one entry a row of X."""
+    if array.ndim == 0 or len(array) != length:
+        got = "a number" if array.ndim == 0 else f"{len(array)} entries"
+        raise ValueError(f"{name} must have one entry for each of the {length} rows of X, got {got}.")
+
+
+def checked_weights(sample_weight: Any, n_samples: int) -> Array:
+    """Return weights >= 0, one a sample."""
+    weights = vector("sample_weight", sample_weight)
+    require_length("sample_weight", weights, n_samples)
+    if weights.min() < 0.0 or weights.max() == 0.0:
+        raise ValueError(
+            f"sample_weight must be >= 0 and not all zero, got {weights.min():g} to {weights.max():g}."
+        )
+    return weights
+
+
+def variable_names(table: Any, fit_intercept: bool = False) -> Names | None:
+    """Return the names of the columns of a data frame, "intercept" last where there is one; else None."""
+    names = column_names(table)
+    return (*names, "intercept") if names is not None and fit_intercept else names

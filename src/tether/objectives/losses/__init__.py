@@ -1,0 +1,35 @@
+"""Losses of one prediction z against one label y: small frozen objects behind one interface.
+
+`base` says what a loss has to answer; `classes` and `responses` hold the built-in ones; `kernel_codes` says
+which of them compiled code knows; `checks` looks at those that users bring.
+"""
+
+from tether.objectives.losses.base import Labels, Loss
+from tether.objectives.losses.classes import Logistic, Multinomial
+from tether.objectives.losses.responses import Huber, Poisson, Squared
+
+__all__ = ["LOSSES", "Huber", "Labels", "Logistic", "Loss", "Multinomial", "Poisson", "Squared", "as_loss"]
+
+LOSSES: dict[str, type[Loss]] = {
+    "logistic": Logistic,
+    "squared": Squared,
+    "multinomial": Multinomial,
+    "huber": Huber,
+    "poisson": Poisson,
+}
+
+
+def as_loss(loss: str | Loss, n_classes: int | None = None) -> Loss:
+    """Return the loss of that name, or the loss itself."""
+    if n_classes is not None:
+        if loss != "multinomial":
+            raise ValueError(f'n_classes must be left out unless loss is "multinomial", got loss={loss!r}.')
+        return Multinomial(n_classes)
+    if isinstance(loss, Loss):
+        return loss
+    if not isinstance(loss, str) or loss not in LOSSES:
+        names = ", ".join(f'"{name}"' for name in LOSSES)
+        raise ValueError(
+            f"loss must be one of {names} or an object of a class derived from Loss, got {loss!r}."
+        )
+    return LOSSES[loss]()

@@ -1,0 +1,126 @@
+"""What a loss of one prediction z against one label y has to say of itself.
+
+A loss is a function of the prediction alone. The design matrix turns it into a function of x: the gradient of
+sample i is slope_i a_i, and its curvature is at most ``curvature`` ||a_i||^2. Nothing is concluded from the
+class of a loss: its constants are what it declares, and those of a class belong to the functions that were
+written beside them.
+"""
+
+import math
+from abc import ABC, abstractmethod
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tether.arrays import Array
+from tether.inputs import vector
+
+Labels = NDArray[Any]
+
+_FUNCTIONS = ("values", "slopes", "curvatures")
+_CONSTANTS = ("curvature", "convexity")
+_SAMPLES = 4096  # labels that tell the best constant
+_FAR_OFF = 1e9  # a prediction beyond which no best constant is looked for
+_HALVINGS = 60
+
+
+class Loss(ABC):
+    """A smooth loss(z, y) of a prediction, vectorised over samples: the base of losses of your own.
+
+    Derive from it, write ``values``, ``slopes`` and ``curvatures``, and hand an object of the class to
+    `tether.GLM`. All three take the predictions z of some samples and their labels y, and treat every sample
+    by itself. `GLM` compares them with each other at a few predictions before it believes them.
+
+    Attributes
+    ----------
+    curvature : float
+        A bound on the size of the second derivative in z that holds everywhere. Infinite, the default, means
+        that there is none or that it is not known: then curvatures near 0 and near the best constant
+        prediction are taken, with a margin.
+    convexity : float
+        A lower bound >= 0 on the second derivative, 0 by default. Where both constants are equal the loss is
+        quadratic, and problems with equations are solved directly.
+    domain : pair of floats
+        The open interval of predictions at which the loss is finite; all of them by default.
+
+    Notes
+    -----
+    A class that writes one of the three functions anew and declares no constants has the defaults, also if
+    the class that it derives from had better ones.
+
+    Examples
+    --------
+    >>> import numpy as np, tether
+    >>> from tether.objectives.losses import Loss
+    >>> class Quartic(Loss):
+    ...     def values(self, z, y):
+    ...         return (z - y) ** 4 / 4
+    ...     def slopes(self, z, y):
+    ...         return (z - y) ** 3
+    ...     def curvatures(self, z, y):
+    ...         return 3 * (z - y) ** 2
+    >>> objective = tether.GLM(np.eye(2), [1.0, 2.0], Quartic(), l2=0.1)
+    >>> objective.value(np.zeros(2))
+    2.125
+    """
+
+    curvature: float = math.inf
+    convexity: float = 0.0
+    domain: tuple[float, float] = (-math.inf, math.inf)
+
+    def __init_subclass__(cls, **options: Any) -> None:
+        super().__init_subclass__(**options)
+        if any(function in cls.__dict__ for function in _FUNCTIONS):
+            for constant in _CONSTANTS:
+                if constant not in cls.__dict__:
+                    setattr(cls, constant, getattr(Loss, constant))
+
+    def kind(self) -> dict[str, str | float | int | bool]:
+        """Return which loss this is, with its settings: workers of a federation must have the same."""
+        plain = {name: value for name, value in vars(self).items() if isinstance(value, str | float | int)}
+        return {"loss": type(self).__name__} | plain
+
+    def prepare(self, y: Any) -> Labels:
+        """Return the labels in the form the other functions take, or refuse them; here, as floats."""
+        return vector("y", y)
+
+    def n_outputs(self, y: Labels) -> int:
+        """Return how many numbers predict one sample."""
+        return 1
+
+    @abstractmethod
+    def values(self, z: Array, y: Labels) -> Array:
+        """Return the loss of every sample."""
+
+    @abstractmethod
+    def slopes(self, z: Array, y: Labels) -> Array:
+        """Return the derivative of every sample's loss in its prediction, in the shape of z."""
+
+    @abstractmethod
+    def curvatures(self, z: Array, y: Labels) -> Array:
+        """Return the second derivative of every sample's loss in its prediction, in the shape of z.
+
+        With several outputs: the diagonal of the matrix of second derivatives.
+        """
+
+    def best_constant(self, y: Labels, weights: Array | None = None) -> float:
+        """Return the one prediction with the smallest mean loss, by halving; of losses with one output."""
+        counting = np.arange(len(y)) if weights is None else np.flatnonzero(weights)
+        chosen = counting[np.linspace(0, len(counting) - 1, min(len(counting), _SAMPLES)).astype(int)]
+        y, weights = y[chosen], None if weights is None else weights[chosen]
+        low, high = (min(max(edge, -_FAR_OFF), _FAR_OFF) for edge in self.domain)
+        with np.errstate(all="ignore"):  # far off, losses may overflow
+            for _ in range(_HALVINGS):
+                middle = 0.5 * (low + high)
+                slopes = np.asarray(self.slopes(np.full(len(y), middle), y), dtype=np.float64)
+                if float(np.average(slopes, weights=weights)) < 0.0:
+                    low = middle
+                else:
+                    high = middle
+        return 0.5 * (low + high)
+
+    @property
+    def quadratic(self) -> bool:
+        """Whether the second derivative is the same everywhere."""
+        return self.convexity == self.curvature

@@ -1,0 +1,126 @@
+"""Losses of labels that name a class: two of them, or K."""
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from scipy.special import expit
+
+from tether.arrays import Array
+from tether.inputs import numbers, positive_integer, vector
+from tether.objectives.losses.base import Labels, Loss
+
+_ENCODE = "encode the labels first, for example with sklearn.preprocessing.LabelEncoder"
+
+
+@dataclass(frozen=True)
+class Logistic(Loss):
+    """log(1 + exp(-y z)) with labels -1 and 1; 0 and 1 or booleans are accepted."""
+
+    curvature = 0.25
+
+    def prepare(self, y: Any) -> Labels:
+        """Return the labels as -1.0 and 1.0."""
+        labels = _labels(y)
+        found = np.unique(labels)
+        if not (np.isin(found, (0.0, 1.0)).all() or np.isin(found, (-1.0, 1.0)).all()):
+            raise ValueError(
+                f"y must hold 0 and 1, or -1 and 1, for the logistic loss, got {_some(found)}; "
+                f"{_ENCODE}, or use the multinomial loss."
+            )
+        return np.where(labels > 0.0, 1.0, -1.0)
+
+    def values(self, z: Array, y: Labels) -> Array:
+        """Return log(1 + exp(-y z))."""
+        return np.logaddexp(0.0, -y * z)
+
+    def slopes(self, z: Array, y: Labels) -> Array:
+        """Return -y / (1 + exp(y z))."""
+        return -y * expit(-y * z)
+
+    def curvatures(self, z: Array, y: Labels) -> Array:
+        """Return s (1 - s) with s = 1 / (1 + exp(-z))."""
+        return expit(z) * expit(-z)
+
+
+@dataclass(frozen=True)
+class Multinomial(Loss):
+    """log sum_k exp(z_k) - z_y, the cross-entropy of K classes numbered 0 to K - 1.
+
+    Parameters
+    ----------
+    n_classes : int, optional
+        K. By default the labels tell; give it where some class may have no sample, as on one worker of
+        a federation.
+    """
+
+    n_classes: int | None = None
+    curvature = 0.5
+
+    def __post_init__(self) -> None:
+        if self.n_classes is not None and positive_integer("n_classes", self.n_classes) < 2:
+            raise ValueError("n_classes must be at least 2, got 1; one class leaves nothing to learn.")
+
+    def prepare(self, y: Any) -> Labels:
+        """Return the class numbers as integers."""
+        labels = _labels(y)
+        found = np.unique(labels)
+        if (found != np.floor(found)).any() or found[0] < 0:
+            raise ValueError(f"y must hold class numbers 0, 1, ... K - 1, got {_some(found)}; {_ENCODE}.")
+        if self.n_classes is None and (len(found) < 2 or found[-1] != len(found) - 1):
+            raise ValueError(
+                f"y must hold every class number 0 to K - 1 with K >= 2, got {_some(found)}; {_ENCODE}, "
+                "or give the number of classes, GLM(..., n_classes=K)."
+            )
+        if self.n_classes is not None and found[-1] >= self.n_classes:
+            raise ValueError(
+                f"y must hold class numbers below n_classes = {self.n_classes}, got {int(found[-1])}; "
+                "raise n_classes."
+            )
+        return labels.astype(np.int64)
+
+    def kind(self) -> dict[str, str | float | int | bool]:
+        """Return which loss this is; K may be given or told by the labels."""
+        return {"loss": type(self).__name__}
+
+    def n_outputs(self, y: Labels) -> int:
+        """Return K."""
+        return int(y.max()) + 1 if self.n_classes is None else self.n_classes
+
+    def values(self, z: Array, y: Labels) -> Array:
+        """Return log sum_k exp(z_k) - z_y."""
+        top = z.max(axis=1)
+        total = np.exp(z - top[:, None]).sum(axis=1)
+        return np.log(total) + top - z[np.arange(len(z)), y]
+
+    def slopes(self, z: Array, y: Labels) -> Array:
+        """Return the class probabilities minus 1 at the true class."""
+        slopes = _softmax(z)
+        slopes[np.arange(len(z)), y] -= 1.0
+        return slopes
+
+    def curvatures(self, z: Array, y: Labels) -> Array:
+        """Return the diagonal p_k (1 - p_k) of the Hessian in z."""
+        probabilities = _softmax(z)
+        return probabilities * (1.0 - probabilities)
+
+
+def _labels(y: Any) -> Array:
+    kind = np.asarray(y).dtype.kind
+    if kind in "OUS":
+        raise ValueError(f"y must hold numbers, got dtype {np.asarray(y).dtype}; {_ENCODE}.")
+    labels = vector("y", numbers("y", y))
+    if not labels.size:
+        raise ValueError("y must hold at least one label, got none.")
+    return labels
+
+
+def _some(found: Array) -> str:
+    shown = ", ".join(f"{label:g}" for label in found[:5])
+    return f"{{{shown}{', ...' if len(found) > 5 else ''}}}"
+
+
+def _softmax(z: Array) -> Array:
+    weights = np.exp(z - z.max(axis=1, keepdims=True))
+    weights /= weights.sum(axis=1, keepdims=True)
+    return weights

@@ -1,0 +1,40 @@
+"""Which losses compiled code knows: exactly the built-in ones, each by its integer code.
+
+This table is the only way to a kernel. A class that derives from a built-in loss is another loss and is not
+in it; what is not in it runs in NumPy, whatever the size of the data.
+"""
+
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+from tether.kernels.codes import HUBER, LOGISTIC, MULTINOMIAL, POISSON, SQUARED
+from tether.objectives.losses.base import Loss
+from tether.objectives.losses.classes import Logistic, Multinomial
+from tether.objectives.losses.responses import Huber, Poisson, Squared
+
+
+class Coded(NamedTuple):
+    """What a kernel knows of a loss: its code and its one number."""
+
+    code: int
+    parameter: float = 0.0
+
+
+_CODES: dict[type[Loss], Callable[[Any], Coded]] = {
+    Logistic: lambda loss: Coded(LOGISTIC),
+    Squared: lambda loss: Coded(SQUARED),
+    Multinomial: lambda loss: Coded(MULTINOMIAL),
+    Huber: lambda loss: Coded(HUBER, float(loss.delta)),
+    Poisson: lambda loss: Coded(POISSON),
+}
+
+
+def coded(loss: Loss) -> Coded | None:
+    """Return how kernels know a loss; None for those that they do not know."""
+    known = _CODES.get(type(loss))
+    return None if known is None else known(loss)
+
+
+def is_built_in(loss: Loss) -> bool:
+    """Say whether the functions and constants of a loss are the library's own."""
+    return type(loss) in _CODES

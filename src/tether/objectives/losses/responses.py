@@ -1,0 +1,99 @@
+"""Losses of labels that are numbers: measurements and counts."""
+
+import math
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from tether.arrays import Array
+from tether.inputs import nonnegative, vector
+from tether.objectives.losses.base import Labels, Loss
+
+
+@dataclass(frozen=True)
+class Squared(Loss):
+    """(z - y)^2 / 2."""
+
+    curvature = 1.0
+    convexity = 1.0
+
+    def values(self, z: Array, y: Labels) -> Array:
+        """Return (z - y)^2 / 2."""
+        return 0.5 * np.square(z - y)
+
+    def slopes(self, z: Array, y: Labels) -> Array:
+        """Return z - y."""
+        return z - y
+
+    def curvatures(self, z: Array, y: Labels) -> Array:
+        """Return 1 for every sample."""
+        return np.ones_like(z)
+
+
+@dataclass(frozen=True)
+class Huber(Loss):
+    """(z - y)^2 / 2 where |z - y| <= delta, and delta (|z - y| - delta / 2) beyond.
+
+    Parameters
+    ----------
+    delta : float
+        The residual from which the loss grows linearly.
+    """
+
+    delta: float = 1.35
+    curvature = 1.0
+
+    def __post_init__(self) -> None:
+        if nonnegative("delta", self.delta) == 0.0:
+            raise ValueError("delta must be positive, got 0; use a small positive number.")
+
+    def values(self, z: Array, y: Labels) -> Array:
+        """Return s (|r| - s / 2) with r = z - y and s = min(|r|, delta), which is both branches."""
+        size = np.abs(z - y)
+        inside = np.minimum(size, self.delta)
+        return inside * (size - 0.5 * inside)
+
+    def slopes(self, z: Array, y: Labels) -> Array:
+        """Return the residual, cut off at delta."""
+        return np.clip(z - y, -self.delta, self.delta)
+
+    def curvatures(self, z: Array, y: Labels) -> Array:
+        """Return 1 where the loss is quadratic and 0 where it is linear."""
+        return (np.abs(z - y) <= self.delta).astype(np.float64)
+
+
+@dataclass(frozen=True)
+class Poisson(Loss):
+    """exp(z) - y z with y >= 0, the negative log-likelihood of counts up to a constant."""
+
+    def prepare(self, y: Any) -> Labels:
+        """Return the counts as floats."""
+        counts = vector("y", y)
+        if counts.size and counts.min() < 0.0:
+            raise ValueError(
+                f"y must be >= 0 for the poisson loss, got {counts.min():g}; try the squared loss."
+            )
+        return counts
+
+    def values(self, z: Array, y: Labels) -> Array:
+        """Return exp(z) - y z, which is infinite where exp(z) overflows."""
+        return _exp(z) - y * z
+
+    def slopes(self, z: Array, y: Labels) -> Array:
+        """Return exp(z) - y."""
+        return _exp(z) - y
+
+    def curvatures(self, z: Array, y: Labels) -> Array:
+        """Return exp(z)."""
+        return _exp(z)
+
+    def best_constant(self, y: Labels, weights: Array | None = None) -> float:
+        """Return the logarithm of the mean count."""
+        mean = float(np.average(y, weights=weights))
+        return math.log(mean) if mean > 0.0 else -math.inf
+
+
+def _exp(z: Array) -> Array:
+    with np.errstate(over="ignore"):
+        return np.exp(z)

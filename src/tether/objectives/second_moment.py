@@ -1,0 +1,80 @@
+"""The matrix (1/N) sum_i w_i a_i a_i^T of the rows of a design: the curvature of every linear model.
+
+Its extreme eigenvalues, from above and from below, are where a model's constants come from. Narrow data has
+them exactly, from the matrix itself; of wide data the matrix is only seen through its products.
+"""
+
+import numpy as np
+
+from tether import threads
+from tether.arrays import Array
+from tether.lazy import lazy
+from tether.objectives.design import Design
+from tether.objectives.spectrum import (
+    Product,
+    gram_is_affordable,
+    gram_matrix,
+    largest_eigenvalue,
+    largest_gram_eigenvalue,
+    smallest_gram_eigenvalue,
+)
+
+_GRAM_WIDTH = 500  # columns up to which the matrix is formed if its smallest eigenvalue is of use
+_NARROW_WIDTH = 64  # columns up to which forming it costs less than a few products with the data
+_SPECTRAL_TOLERANCE = 0.03  # a larger L_F costs methods less than the passes that would make it smaller
+
+
+class SecondMoment:
+    """The mean of w_i a_i a_i^T.
+
+    Parameters
+    ----------
+    design : Design
+        The rows a_i.
+    weights : array, optional
+        The w_i, ones by default.
+    smallest : bool
+        Whether the smallest eigenvalue is of use, so that more may be spent on the matrix.
+    compiled : bool
+        Whether kernels should take the products.
+    """
+
+    def __init__(self, design: Design, weights: Array | None, *, smallest: bool, compiled: bool) -> None:
+        self.design, self.weights = design, weights
+        self._widest = _GRAM_WIDTH if smallest else _NARROW_WIDTH
+        self._compiled = compiled
+
+    @lazy
+    def matrix(self) -> Array | None:
+        """The matrix itself, where it is small and cheap."""
+        if not gram_is_affordable(self.design, self._widest):
+            return None
+        return gram_matrix(self.design, self.weights)
+
+    def largest(self) -> float:
+        """Return the largest eigenvalue, or a bound on it."""
+        if self.matrix is None:
+            return largest_eigenvalue(self._product(), self.design.width, _SPECTRAL_TOLERANCE)
+        matrix = self.matrix
+        if len(matrix) <= _NARROW_WIDTH:
+            return largest_gram_eigenvalue(matrix, self.design.n_samples)
+        return largest_eigenvalue(lambda v: matrix @ v, len(matrix), _SPECTRAL_TOLERANCE)
+
+    def smallest(self) -> float:
+        """Return the smallest eigenvalue from below; 0 where nothing is known."""
+        return 0.0 if self.matrix is None else smallest_gram_eigenvalue(self.matrix, self.design.n_samples)
+
+    def _product(self) -> Product:
+        design, weights, n = self.design, self.weights, self.design.n_samples
+        if self._compiled:  # one pass on all cores: half of the gradient of sum_i w_i <a_i, x>^2
+            with threads.importing:  # numba takes its time
+                from tether.objectives.compiled import FACTOR, Model, compile_model
+
+            squares = compile_model(design, Model(FACTOR, 0.0, np.zeros(n), weights, 1, 0.0))
+            return lambda v: squares.pass_over(v)[2] / (2 * n)
+
+        def product(v: Array) -> Array:
+            z = design.predict(v)
+            return design.combine(z if weights is None else z * weights) / n
+
+        return product

@@ -1,0 +1,75 @@
+"""The constants of a finite sum, checked when they are put together."""
+
+import math
+from typing import Any, NamedTuple, Self
+
+from tether.inputs import nonnegative, switch
+
+#: Constants beyond this overflow when methods square and invert them.
+LARGEST_CONSTANT = 1e100
+
+
+class _Constants(NamedTuple):
+    maximum: float
+    full: float
+    convexity: float
+    exact: bool = True
+
+
+class Smoothness(_Constants):
+    """Curvature of a finite sum: how large a step it bears and how well it is conditioned.
+
+    Attributes
+    ----------
+    maximum : float
+        L_max, the largest smoothness constant of any f_i.
+    full : float
+        L_F <= L_max, the smoothness constant of F.
+    convexity : float
+        mu >= 0, a lower bound on the strong convexity of F. Gap certificates rest on it.
+    exact : bool
+        False when the two upper constants are estimates rather than bounds.
+
+    Examples
+    --------
+    >>> from tether.objectives import Smoothness
+    >>> constants = Smoothness(maximum=4.0, full=1.0, convexity=0.1)
+    >>> constants.of_batch(1, n_samples=100), constants.of_batch(100, n_samples=100)
+    (4.0, 1.0)
+    """
+
+    __slots__ = ()
+
+    def __new__(cls, maximum: float, full: float, convexity: float, exact: bool = True) -> Self:
+        """Refuse what cannot be the constants of a function."""
+        largest, whole = nonnegative("maximum", maximum), nonnegative("full", full)
+        mu = nonnegative("convexity", convexity)
+        if mu > min(largest, whole):
+            raise ValueError(
+                f"convexity must be at most maximum and full, which bound the curvature from above, "
+                f"got {mu:g} and {min(largest, whole):g}."
+            )
+        return super().__new__(cls, largest, whole, mu, switch("exact", exact))
+
+    def _replace(self, **changes: Any) -> "Smoothness":
+        return Smoothness(**{**self._asdict(), **changes})
+
+    def times(self, weight: float) -> "Smoothness":
+        """Return the constants of the sum times a weight."""
+        return Smoothness(weight * self.maximum, weight * self.full, weight * self.convexity, self.exact)
+
+    def of_batch(self, batch_size: int, n_samples: int) -> float:
+        """Return L(b), the expected smoothness of a batch of b of n samples drawn without replacement."""
+        b, n = min(batch_size, n_samples), n_samples
+        if n == 1:
+            return self.maximum
+        return n * (b - 1) / (b * (n - 1)) * self.full + (n - b) / (b * (n - 1)) * self.maximum
+
+
+def require_moderate(name: str, constant: float) -> None:
+    """Refuse data or a penalty that makes a function too curved for floating point."""
+    if not (math.isfinite(constant) and constant <= LARGEST_CONSTANT):
+        raise ValueError(
+            f"{name} must keep the curvature of F below {LARGEST_CONSTANT:g}, got {constant:.3g}; "
+            f"divide {name} by a large number."
+        )

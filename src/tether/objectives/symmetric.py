@@ -1,0 +1,45 @@
+"""Symmetric matrices that users hand in: checked, and between which eigenvalues they lie."""
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+from scipy.linalg import eigvalsh
+
+from tether.objectives.spectrum import largest_eigenvalue, largest_ritz_value
+
+DENSE_LIMIT = 1000  # size up to which all eigenvalues are computed
+ROUNDING = 1e-10  # how unsymmetric or negative a matrix may be by rounding, relative to its size
+
+
+def symmetric(matrix: NDArray[Any] | sparse.csr_array) -> NDArray[Any] | sparse.csr_array:
+    """Return a square matrix in double precision, or refuse it if it is not symmetric."""
+    if matrix.shape[0] != matrix.shape[1]:
+        raise ValueError(f"matrix must be square, got shape {matrix.shape}; pass rows c_i as factors=.")
+    matrix = matrix.astype(np.float64, copy=False)
+    worst, size = largest_entry(matrix - matrix.T), largest_entry(matrix)
+    if worst > ROUNDING * size:
+        raise ValueError(
+            f"matrix must be symmetric, got entries that differ from their mirror image by {worst:.3g}; "
+            "pass (C + C.T) / 2, which gives the same quadratic."
+        )
+    return matrix
+
+
+def largest_entry(matrix: Any) -> float:
+    """Return the largest size of an entry."""
+    return max(float(matrix.max()), -float(matrix.min()))
+
+
+def spectrum_of(matrix: NDArray[Any] | sparse.csr_array) -> tuple[float, float]:
+    """Return the extreme eigenvalues of C, both from above if C is large (then a negative one is proof)."""
+    p = matrix.shape[0]
+    if p <= DENSE_LIMIT:
+        values = eigvalsh(matrix if isinstance(matrix, np.ndarray) else matrix.toarray())
+        return float(values[0]), float(values[-1])
+    sizes: Any = abs(matrix)
+    bound = float(sizes.sum(axis=1).max())  # no eigenvalue is larger in size
+    mirrored, _ = largest_ritz_value(lambda v: bound * v - matrix @ v, p, 1e-6)
+    smallest = min(bound - mirrored, float(matrix.diagonal().min()))
+    return smallest, largest_eigenvalue(lambda v: matrix @ v, p)
