@@ -151,7 +151,7 @@ def test_walks_without_which_there_is_no_quorum_are_awaited_and_asked_for_once(n
     assert sorted(walkers) == [0, 0, 0, 1, 1, 1, 2, 2, 2]
 
 
-def test_a_worker_that_never_sent_a_gradient_cannot_be_replaced(nodes, federation):
+def test_a_worker_that_never_sent_a_gradient_cannot_be_replaced(nodes):
     wire = nodes()
     engine = Flower(wire, wire.n, quorum=1, timeout=0.1)
     federation = engine.introduce()
