@@ -42,8 +42,8 @@ def check_launch(comm: mpi.Intracomm, size: int | None, environment: Mapping[str
     if mpi.COMM_WORLD.size == 1 and announced > 1:
         raise RuntimeError(
             f"{SIZE_VARIABLES[variable]} started {announced} processes ({variable}={announced}) but mpi4py "
-            f"talks to {library}, which sees 1; start with the mpiexec of {library}, install mpi4py for the MPI that "
-            "you start with, or say MPI(size=1)."
+            f"talks to {library}, which sees 1; start with the mpiexec of {library}, install mpi4py for the "
+            "MPI that you start with, or say MPI(size=1)."
         )
 
 
