@@ -151,13 +151,13 @@ def test_walks_without_which_there_is_no_quorum_are_awaited_and_asked_for_once(n
     assert sorted(walkers) == [0, 0, 0, 1, 1, 1, 2, 2, 2]
 
 
-def test_a_worker_that_never_sent_a_gradient_cannot_be_replaced(nodes, federation):
+def test_a_worker_that_never_sent_a_gradient_cannot_be_replaced(nodes):
     wire = nodes()
     engine = Flower(wire, wire.n, quorum=1, timeout=0.1)
-    far = engine.introduce()
+    federation = engine.introduce()
     wire.absent = {2}
     with pytest.raises(WorkerError, match="workers 2"):
-        tether.solve(far, None, "lbfgs", engine=engine)
+        tether.solve(federation, None, "lbfgs", engine=engine)
 
 
 def test_a_node_that_comes_back_with_other_data_is_not_taken(nodes, caplog):
@@ -170,13 +170,13 @@ def test_a_node_that_comes_back_with_other_data_is_not_taken(nodes, caplog):
 
     wire = nodes(load=load)
     engine = Flower(wire, 3, quorum=2, timeout=0.2)
-    far = engine.introduce()
+    federation = engine.introduce()
     sizes[1] = 5
     wire.app = client_app(load)  # a new process
     wire.contexts[201] = wire.contexts.pop(101)
     engine._roster.look_around()
     assert "worker 1 came back with other data" in caplog.text
-    assert far.n_samples == 60 and 1 not in engine._roster.nodes
+    assert federation.n_samples == 60 and 1 not in engine._roster.nodes
 
 
 # --- wrong calls -----------------------------------------------------------------------------------------
@@ -214,19 +214,21 @@ def test_a_node_that_cannot_load_its_data_says_why(nodes, caplog):
 
 
 def test_what_a_worker_said_instead_of_an_answer_is_in_the_error(nodes):
-    def load(context):
-        whole = []
+    full = []
 
+    def load(context):
         def gradient(x, batch):
-            whole.append(len(batch) == 4)
-            if sum(whole) > 3 and context.node_config["partition-id"] == 1:  # once the run is under way
+            if full and context.node_config["partition-id"] == 1:
                 raise OSError("disk of measurements is full")
-            return np.ones(2)
+            return np.zeros(2)
 
         return tether.FiniteSum(gradient, lambda x, batch: 0.0, n_samples=4, dim=2, smoothness=1.0)
 
+    engine = Flower(nodes(load=load), 3, timeout=3600.0)
+    objective = engine.introduce()
+    full.append(True)
     with pytest.raises(WorkerError, match="worker 1 said: disk of measurements is full"):
-        nodes(load=load).solve("lbfgs", timeout=0.2)
+        tether.solve(objective, None, "lbfgs", engine=engine)
 
 
 def test_a_nan_loss_names_the_worker(nodes):

@@ -254,8 +254,8 @@ HELLOS = {
     "weightless": (number("hello.card.mass", 0.0), "mass = 0"),
     "samples": (number("hello.card.n_samples", 0), "n_samples = 0"),
     "dim": (number("hello.card.dim", -3), "dim = -3"),
-    "mu": (number("hello.card.smoothness.convexity", float("inf")), "mu = inf"),
-    "mu > L": (number("hello.card.smoothness.convexity", 1e9), "exceeds its L"),
+    "mu": (number("hello.card.smoothness.convexity", float("inf")), "convexity must be"),
+    "mu > L": (number("hello.card.smoothness.convexity", 1e9), "convexity must be at most"),
     "words": (number("hello.card.dim", "three"), "hello.card.dim as str"),
     "json": (number("hello.kind", "{"), "settings that cannot be read"),
     "no dict": (number("hello.kind", "[]"), "settings that cannot be read"),
@@ -362,6 +362,33 @@ def test_a_node_that_comes_back_with_one_other_number_is_not_taken(nodes, caplog
     wire.contexts[201] = wire.contexts.pop(101)
     engine._roster.look_around()
     assert "worker 1 came back with other data" in caplog.text and 1 not in engine._roster.nodes
+
+
+@pytest.mark.parametrize(
+    ("value", "words"),
+    [(np.full(DIM, np.nan), "a start with entries that are NaN"), (np.zeros(DIM + 1), r"shape \(4,\)")],
+)
+def test_a_start_that_is_none_is_refused(nodes, value, words):
+    with pytest.raises(WorkerError, match=f"missing: 1 .*{words}"):
+        Flower(spoiled(nodes, vector("initial", value), "query"), 3, timeout=3600.0).introduce()
+
+
+def test_a_run_starts_where_the_nodes_models_start(nodes):
+    def load(context):
+        objective = nodes.load(context)
+        objective.initial = np.arange(DIM) + 1.0
+        return objective
+
+    objective = Flower(nodes(load=load), 3).introduce()
+    np.testing.assert_array_equal(objective.initial, [1.0, 2.0, 3.0])
+    assert Flower(nodes(), 3).introduce().initial is None
+
+
+def test_one_node_that_is_not_convex_leaves_no_certificate(nodes):
+    wire = spoiled(nodes, number("hello.card.convex", False), "query")
+    objective = Flower(wire, 3).introduce()
+    assert "worker 1" in objective.nonconvexity and not objective.convex
+    assert objective.smoothness.convexity == 0.0
 
 
 # --- what is sent and said -------------------------------------------------------------------------------

@@ -1,6 +1,5 @@
 """Ranks of a real MPI job do what the workers of a Federation do, and never wait for each other in vain."""
 
-import ast
 import importlib.util
 import json
 import os
@@ -14,8 +13,6 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-
-import tether
 
 SCRIPT = Path(__file__).with_name("mpi_ranks.py")
 BIN = str(Path(sys.executable).parent)
@@ -170,24 +167,6 @@ def test_all_ranks_raise_what_rank_0_raised(job, raised, message):
 def test_each_rank_gets_its_own_memory_back_from_rank_0(job):
     duals = [None, [[1.0] * 3] * 2, [[2.0] * 3] * 2]
     assert job["deciding"]["memories"] == [[0.5, 3, rank, duals[rank]] for rank in range(3)]
-
-
-PICKLING = {"bcast", "gather", "allgather", "scatter", "alltoall", "send", "recv", "reduce", "allreduce"}
-
-
-@pytest.mark.xfail(strict=True, reason="as long as Engine.lead is there")
-def test_nothing_is_pickled_between_ranks():
-    """In mpi4py, methods in small letters pickle and those that begin with a capital take buffers."""
-    for path in Path(tether.engines.__file__).with_name("mpi").glob("*.py"):
-        names = {part for node in ast.walk(ast.parse(path.read_text())) for part in _names_used(node)}
-        assert not names & (PICKLING | {"pickle"}), path.name
-
-
-def _names_used(node):
-    """Return the modules that a node imports and the attribute that it reads."""
-    if isinstance(node, ast.Import):
-        return [alias.name for alias in node.names]
-    return [node.attr] if isinstance(node, ast.Attribute) else [getattr(node, "module", None)]
 
 
 @needs_mpi

@@ -118,8 +118,8 @@ def check_kinds(kinds: Sequence[Kind], worker: str = "worker") -> None:
             if not _same(one, other):
                 raise ValueError(
                     f"objectives may differ in their data only: {name} is {one!r} on {worker} 0 and "
-                    f"{other!r} on {worker} {k}; give all the same settings, and n_classes if classes are "
-                    "missing."
+                    f"{other!r} on {worker} {k}; give all the same settings, and GLM(..., n_classes=K) "
+                    "where classes are missing."
                 )
 
 

@@ -50,10 +50,11 @@ def client_app(load: Load) -> ClientApp:
     def hello(message: Message, context: Context) -> Message:
         number = partition(context)
         try:
-            card = _hello(number, objective(context))
+            own = objective(context)
+            card, start = _hello(number, own), {} if own.initial is None else {"initial": own.initial}
         except Exception as error:  # told with the number, which the server does not know yet
             raise ValueError(f"worker {number} is not ready: {type(error).__name__}: {error}") from error
-        return Message(pack(hello=card), reply_to=message)
+        return Message(pack(hello=card, **start), reply_to=message)
 
     @app.train("work")
     def work(message: Message, context: Context) -> Message:

@@ -14,18 +14,14 @@ LONGEST = 4000  # characters of settings
 
 def check_hello(hello: Hello) -> None:
     """Refuse numbers that no objective has."""
-    card, constants = hello.card, hello.card.smoothness
+    card = hello.card
     counts = {"n_samples": card.n_samples, "dim": card.dim, "natural_batch": card.natural_batch}
     counts |= {"anchored_price": card.anchored_price, "compiled_batch": hello.compiled_batch}
     for name, count in counts.items():
         if count < 1:
             raise BadAnswer(f"worker {hello.partition} says {name} = {count}, which must be at least 1")
-    numbers = {"mass": card.mass, "L_max": constants.maximum, "L_F": constants.full}
-    for name, number in {**numbers, "mu": constants.convexity}.items():
-        if not 0 <= number < math.inf or (name == "mass" and number == 0):
-            raise BadAnswer(f"worker {hello.partition} says {name} = {number}, which must be positive")
-    if constants.convexity > 1.001 * max(constants.maximum, constants.full):
-        raise BadAnswer(f"worker {hello.partition} says that mu = {constants.convexity:g} exceeds its L")
+    if not 0 < card.mass < math.inf:
+        raise BadAnswer(f"worker {hello.partition} says mass = {card.mass}, which must be positive")
     settings_of(hello)
 
 

@@ -29,7 +29,19 @@ def read_tuple(content: RecordDict, name: str, kind: type[T]) -> T:
     for field in kind._fields:  # type: ignore[attr-defined]
         read: Any = read_tuple if hasattr(hints[field], "_fields") else _read_scalar
         parts[field] = read(content, f"{name}.{field}", hints[field])
-    return kind(**parts)
+    try:
+        return kind(**parts)
+    except ValueError as error:
+        raise BadAnswer(f"{name}: {error}") from error
+
+
+def read_initial(content: RecordDict, dim: int) -> arrays.Array | None:
+    """Return where a node's model starts, if it says so."""
+    array = _record(content, "vectors", ArrayRecord).get("initial")
+    vector = None if array is None else _read_vector(array, dim, np.dtype(np.float64))
+    if vector is not None and not np.isfinite(vector).all():
+        raise BadAnswer("a start with entries that are NaN or infinite")
+    return vector
 
 
 def read_upload(content: RecordDict, dim: int, single: bool) -> Upload:

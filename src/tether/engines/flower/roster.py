@@ -7,11 +7,12 @@ from collections.abc import Collection, Iterable
 from flwr.common.constant import ErrorCode
 from flwr.serverapp import Grid
 
+from tether.arrays import Array
 from tether.engines.base import WorkerError
 from tether.engines.flower.introductions import check_agreement, check_hello, is_same
 from tether.engines.flower.mailbox import POLL_SECONDS, TRIES, Mailbox
 from tether.engines.flower.messages import Hello
-from tether.engines.flower.reading import BadAnswer, read_tuple, reason
+from tether.engines.flower.reading import BadAnswer, read_initial, read_tuple, reason
 from tether.engines.flower.records import pack
 from tether.engines.flower.remote import RemoteObjective
 
@@ -30,6 +31,7 @@ class Roster:
         self.grid, self.workers, self.patience = grid, workers, TRIES * timeout
         self.nodes: dict[int, int] = {}  # worker -> node
         self._hellos: dict[int, Hello] = {}
+        self._starts: dict[int, Array | None] = {}  # where the workers' models start
         self._refused: dict[int, str] = {}  # nodes that cannot take part, and what they said, if anything
         self._present: set[int] = set()
         self._mailbox = Mailbox(grid, "query.hello", timeout)
@@ -48,7 +50,7 @@ class Roster:
             )
         hellos = [self._hellos[k] for k in range(self.workers)]
         check_agreement(hellos)
-        return RemoteObjective(hellos)
+        return RemoteObjective(hellos, [self._starts[k] for k in range(self.workers)])
 
     def wait_for(self, workers: Collection[int], seconds: float) -> None:
         """Give workers that are not there some time to come, unless all that could be them are refused."""
@@ -71,7 +73,10 @@ class Roster:
             try:
                 if answer.has_error():
                     raise BadAnswer(reason(answer))
-                self._welcome(node, read_tuple(answer.content, "hello", Hello))
+                hello = read_tuple(answer.content, "hello", Hello)
+                start = read_initial(answer.content, hello.card.dim)
+                self._welcome(node, hello)
+                self._starts[hello.partition] = start
             except BadAnswer as error:
                 log.warning("node %s cannot take part: %s", node, error)
                 gone = answer.has_error() and answer.error.code in GONE
