@@ -164,7 +164,9 @@ class Plane:
 
 def minimum(total, plane, start):
     """Return the lowest feasible point that Newton's method finds, from the origin or from a better start."""
-    t = min((plane.coordinates(plane.origin), plane.coordinates(start)), key=lambda t: total.value(plane.point(t)))
+    t = min(
+        (plane.coordinates(plane.origin), plane.coordinates(start)), key=lambda t: total.value(plane.point(t))
+    )
     value = total.value(plane.point(t))
     for _ in range(200):
         step, decrement = _newton_step(total, plane, t)

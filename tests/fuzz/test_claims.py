@@ -90,7 +90,9 @@ def test_formulas_agree_with_finite_differences(name):
     X, y = rng.standard_normal((9, 4)), rng.integers(0, 3, 9)
     if name in ("logistic", "tempered"):
         y = 2 * (y % 2) - 1
-    part = Part(X, y, np.full(9, 1 / 9), formula, outputs, np.eye(4 * outputs), np.ones(4 * outputs), 1.0, 1e-14)
+    part = Part(
+        X, y, np.full(9, 1 / 9), formula, outputs, np.eye(4 * outputs), np.ones(4 * outputs), 1.0, 1e-14
+    )
     x = rng.standard_normal(4 * outputs)
     slopes = approx_fprime(x, lambda x: float(part.value(x)), 1e-7)
     bends = approx_fprime(x, lambda x: part.gradient(x).astype(float), 1e-7)
@@ -100,7 +102,12 @@ def test_formulas_agree_with_finite_differences(name):
 
 def test_newton_solves_the_optimality_system_of_a_quadratic():
     rng = np.random.default_rng(0)
-    root, A, b, g = rng.standard_normal((7, 7)), rng.standard_normal((3, 7)), rng.standard_normal(3), np.ones(7)
+    root, A, b, g = (
+        rng.standard_normal((7, 7)),
+        rng.standard_normal((3, 7)),
+        rng.standard_normal(3),
+        np.ones(7),
+    )
     H = root @ root.T
     part = Part(np.zeros((0, 7)), np.zeros(0), np.zeros(0), None, 1, H, g, 0.0, 1e-14)
     found = minimum(Sum((part,)), Plane(A, b), np.zeros(7))[0]
