@@ -2,8 +2,9 @@
 
 A seed is a whole problem: objective, data, constraint, method, starting point, accuracy and budgets.
 `problems.random_problem` draws it, `reference` solves it independently (formulas of its own, extended
-precision, Newton's method in the null space of A), and `claims` compares: no exception, no warning, x feasible,
-F and its gap true, success earned, multipliers right, counts growing, budgets kept, the same bits again.
+precision, Newton's method in the null space of A), and `claims` compares: no exception, no warning, x
+feasible, F and its gap true, success earned, multipliers right, counts growing, budgets kept, the same bits
+again.
 
 `make test` takes the first few hundred seeds. More of them, on all cores, until the first failure:
 
@@ -19,7 +20,7 @@ or by hand, from the folder of the repository:
 
     from tests.fuzz.claims import run, violations
     from tests.fuzz.problems import random_problem
-    problem = random_problem(1234)   # problem.drawn.objective, problem.bound.constraint, problem.settings, ...
+    problem = random_problem(1234)   # .drawn.objective, .bound.constraint, .method, .settings
     solution = run(problem)
     print(*violations(1234))
 

@@ -1,7 +1,8 @@
 """The losses, written down a second time: what the library computes is compared with this.
 
 Each formula takes predictions z and targets y and works in the precision of z. Several outputs stand in the
-columns of z. ``magnitudes`` are the sizes of the terms that a value is the sum of: rounding is relative to them.
+columns of z. ``magnitudes`` are the sizes of the terms that a value is the sum of; rounding is relative to
+them.
 """
 
 from collections.abc import Callable
