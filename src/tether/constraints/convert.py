@@ -74,6 +74,7 @@ def _equations(constraint: LinearConstraint) -> Affine:
         i = unequal[0]
         raise ValueError(
             f"constraint must be made of equations, but row {i} of the LinearConstraint has lb = {lower[i]} "
-            f"and ub = {upper[i]}: inequalities are not supported; make the bounds equal or drop it."
+            f"and ub = {upper[i]}: inequality constraints are not supported; give equal bounds or drop "
+            "the row."
         )
     return Affine(A, lower)

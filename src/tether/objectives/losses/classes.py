@@ -83,10 +83,6 @@ class Multinomial(Loss):
             )
         return labels.astype(np.int64)
 
-    def kind(self) -> dict[str, str | float | int | bool]:
-        """Return which loss this is; K may be given or told by the labels."""
-        return {"loss": type(self).__name__}
-
     def n_outputs(self, y: Labels) -> int:
         """Return K."""
         return int(y.max()) + 1 if self.n_classes is None else self.n_classes
