@@ -29,6 +29,7 @@ class Interruptible:
         self.objective = tether.FiniteSum(
             self.gradient, self.value, 30, 4, smoothness=tether.Smoothness(rows, full, mu)
         )
+        assert self.objective.smoothness.convexity == mu  # looks at the gradient a few times, before any run
 
     def gradient(self, x, batch):
         self.calls += 1
