@@ -114,6 +114,10 @@ def test_strong_convexity_is_a_lower_bound(objective, rng):
         assert growth >= mu * np.sum((x - y) ** 2) * (1 - 1e-9)
 
 
+def test_no_objective_of_the_suite_looks_as_if_it_were_not_convex(objective):
+    assert objective.convex and objective.nonconvexity == ""
+
+
 def test_smoothness_is_deterministic_and_computed_once(objective):
     assert objective.smoothness is objective.smoothness
 
