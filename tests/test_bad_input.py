@@ -93,7 +93,7 @@ def test_a_budget_that_is_not_positive_is_refused(name, budget):
 
 
 STARTS = {
-    "too short": ([1.0, 2.0], "length 4"),
+    "too short": ([1.0, 2.0], "(4,)"),
     "matrix": (np.ones((4, 1)), "(4, 1)"),
     "number": (3.0, "shape ()"),
     "nan": ([1.0, NAN, 0.0, 0.0], "finite"),
@@ -113,7 +113,7 @@ def test_a_start_that_is_no_finite_vector_of_the_right_length_is_refused(label):
 
 def test_a_solution_of_another_problem_is_no_start():
     other = tether.solve(tether.Quadratic(matrix=np.eye(3)), None, "nesterov")
-    refused(ValueError, lambda: tether.solve(OBJECTIVE, x0=other), "x0", "length 4", "(3,)")
+    refused(ValueError, lambda: tether.solve(OBJECTIVE, x0=other), "x0", "(4,)", "(3,)")
 
 
 def test_a_callback_an_engine_and_a_checkpoint_of_the_wrong_type_are_refused():

@@ -128,7 +128,7 @@ def test_audits_are_counted_apart_and_as_frequent_as_asked_for(objective, constr
 
 @pytest.mark.parametrize("audit", [0, -1.0, "often", True, np.nan])
 def test_an_audit_that_makes_no_sense_is_refused(objective, audit):
-    with pytest.raises(ValueError, match="audit must be a positive number of passes"):
+    with pytest.raises(ValueError, match="audit must be a finite number > 0"):
         tether.solve(objective, audit=audit)
 
 
@@ -206,10 +206,10 @@ def test_without_strong_convexity_the_projected_gradient_decides(pull):
 
 
 def test_the_point_with_the_certificate_is_returned_rather_than_a_lower_one_without(objective, constraint):
-    calls = iter([0.0] * 4 + list(range(10_000)))  # it is tried a few times when built
+    calls = iter(range(10_000))
     drifting = tether.FiniteSum(
         gradient=objective.batch_gradient,
-        value=lambda x, batch: float(next(calls)),  # noise that makes later points look worse
+        value=lambda x, batch: 1.0 + 1e-8 * next(calls),  # noise that makes later points look worse
         n_samples=objective.n_samples,
         dim=5,
         smoothness=objective.smoothness,
@@ -358,7 +358,7 @@ def test_an_infeasible_start_is_projected_and_left_alone(objective, constraint):
 def test_a_start_with_an_infinite_value_is_refused(constraint, name):
     X, _ = data()
     steep = tether.GLM(X, X[:, 0], loss="squared")
-    with pytest.raises(ValueError, match="choose another x0"):
+    with pytest.raises(ValueError, match=r"x0 must be at most 1e\+75"):
         tether.solve(steep, constraint, name, x0=np.full(5, 1e300))
 
 
