@@ -5,10 +5,8 @@ import pytest
 from .claims import violations
 
 SEEDS = 300
-HANGING = 120  # seconds for a problem that takes a fraction of one
 
 
-@pytest.mark.timeout(HANGING)
 @pytest.mark.parametrize("seed", range(SEEDS))
 def test_an_answer_keeps_what_it_claims(seed):
     words, wrong = violations(seed)
