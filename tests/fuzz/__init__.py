@@ -6,7 +6,8 @@ precision, Newton's method in the null space of A), and `claims` compares: no ex
 feasible, F and its gap true, success earned, multipliers right, counts growing, budgets kept, the same bits
 again.
 
-`make test` takes the first few hundred seeds. More of them, on all cores, until the first failure:
+`make test` takes the first few hundred seeds and some that once failed. More, on all cores, until the first
+failure:
 
     make fuzz N=10000              # seeds 0 to 9,999
     make fuzz N=10000 SEED=10000   # the next 10,000

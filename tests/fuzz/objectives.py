@@ -140,7 +140,7 @@ def _matrices(rng):
 def _matrix(rng, p, rank):
     rows: Rows = draw_rows(rng, max(rank, 1), p, plain=True)
     C = rows.X.T @ rows.X / rank
-    C = (C + C.T) / 2
+    C = (C + C.T) / 2 if rng.random() < 0.7 else np.eye(p)  # a step or two solve the latter exactly
     inside = rng.random() < 0.7  # then F has a minimum, with or without equations
     g = C @ rng.standard_normal(p) if inside else rng.standard_normal(p)
     return C, g, float(rng.choice([0.0, 3.0]))
