@@ -14,14 +14,8 @@ ELSEWHERE = ("tether.engines.flower", "tether.engines.mpi", "tether.flower", "te
 
 #: Names that are kinds, results or groups of others: they are shown where they are used.
 SHOWN_ELSEWHERE = {
-    "Constraint",
-    "Counts",
-    "Engine",
-    "Moment",
-    "Objective",
-    "Solution",
-    "Status",
-    "CallbackError",
+    *("Constraint", "Engine", "Objective", "Method", "Algorithm", "StageWise", "as_method"),
+    *("CallbackError", "Counts", "Description", "Moment", "Serial", "Solution", "Status"),
 }
 
 

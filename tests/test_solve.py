@@ -209,7 +209,7 @@ def test_the_point_with_the_certificate_is_returned_rather_than_a_lower_one_with
     calls = iter(range(10_000))
     drifting = tether.FiniteSum(
         gradient=objective.batch_gradient,
-        value=lambda x, batch: 1.0 + 1e-8 * next(calls),  # noise that makes later points look worse
+        value=lambda x, batch: objective.value(x) + 1e-8 * next(calls),  # later points look worse
         n_samples=objective.n_samples,
         dim=5,
         smoothness=objective.smoothness,

@@ -11,6 +11,7 @@ from typing import Any, Literal, NamedTuple, Protocol
 
 import numpy as np
 
+from tether.inputs import LARGEST_INTEGER
 from tether.methods.pace import GROWTH
 from tether.methods.schedule import Interval, Times, as_interval
 from tether.problem import Facts
@@ -79,7 +80,8 @@ def check_growth(method: Paced) -> None:
 
 
 def _is_whole(value: Any, least: int = 1) -> bool:
-    return isinstance(value, int | np.integer) and not isinstance(value, bool) and int(value) >= least
+    whole = isinstance(value, int | np.integer) and not isinstance(value, bool)
+    return whole and least <= int(value) <= LARGEST_INTEGER
 
 
 def _is_number(value: Any) -> bool:
@@ -94,7 +96,7 @@ def _is_one_of(value: Any, choices: tuple[str, ...]) -> bool:
     return isinstance(value, str) and value in choices  # an array has no truth value
 
 
-_WHOLE = (_is_whole, "a whole number of at least 1")
+_WHOLE = (_is_whole, "a whole number from 1 to 2**63 - 1")
 _POSITIVE = (lambda value: _is_number(value) and value > 0, "a positive number")
 _NONNEGATIVE = (_is_number, "a number that is not negative")
 _SWITCH = (lambda value: isinstance(value, bool | np.bool_), "True or False")

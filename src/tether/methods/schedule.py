@@ -10,6 +10,8 @@ from itertools import pairwise
 from numbers import Integral
 from typing import Any
 
+from tether.inputs import LARGEST_INTEGER, shown
+
 Interval = int | Sequence[int]  # as users write it
 Times = int | tuple[int, ...]
 
@@ -17,8 +19,10 @@ Times = int | tuple[int, ...]
 def as_interval(interval: Any) -> Times:
     """Return a number of steps as an int and a set of projection times as a tuple; refuse all else."""
     if isinstance(interval, Integral) and not isinstance(interval, bool):
-        if interval < 1:
-            raise ValueError(f"interval must be at least 1, got {interval}: 1 projects after every step.")
+        if not 1 <= int(interval) <= LARGEST_INTEGER:
+            raise ValueError(
+                f"interval must be at least 1 and below 2**63, got {shown(interval)}: 1 projects every step."
+            )
         return int(interval)
     try:
         times = tuple(interval)

@@ -160,7 +160,7 @@ def as_path(checkpoint: Any, checked: bool = True) -> Path | None:
 
 def _check_place(path: Path) -> None:
     if "\0" in str(path):
-        raise ValueError(f"checkpoint {str(path)!r} must not contain a NUL character; name another file.")
+        raise ValueError(f"checkpoint {str(path)!r} has a NUL in it, which no file name can; name another.")
     spare = LONGEST_NAME - len(".12345678.part")
     if len(os.fsencode(path.name)) > spare:
         raise ValueError(
