@@ -72,6 +72,13 @@ class Faulty(tether.Objective):
         return self.objective.batch_gradient(x, batch, anchor)
 
 
+class Odd(Faulty):
+    """On one rank, an objective that says of itself what cannot be told to others."""
+
+    def kind(self):
+        return {"objective": on(1, [1.0], "Odd")}
+
+
 def disk_is_gone(evaluation):
     raise OSError("the disk is gone")
 
@@ -231,6 +238,7 @@ def refusals(folder):
         "loss": told(lambda: solve(local(RANK, loss=on(1, "huber", "squared")))),
         "loss settings": told(lambda: solve(local(RANK, loss=Huber(on(1, 2.0, 1.0))))),
         "intercept": told(lambda: solve(local(RANK, fit_intercept=RANK == 1), None)),
+        "kind": told(lambda: solve(Odd(local(RANK), lambda e: e))),
         "seeds": told(lambda: solve(seed=on(1, 3, 0))),
         "constraints": told(lambda: solve(constraint=wide)),
         "kinds": told(lambda: solve(constraint=on(2, None, CONSTRAINT))),

@@ -1,11 +1,14 @@
-"""Values between ranks by buffers: how long they are first, then their bytes. Nothing is pickled."""
+"""Values between ranks by buffers: how long they are first, then their bytes. Nothing is pickled.
+
+Values come here packed (`tether.packing.to_bytes`): one that cannot be must fail before ranks wait for it.
+"""
 
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from tether.arrays import Indices
-from tether.packing import Bytes, from_bytes, to_bytes
+from tether.packing import Bytes, from_bytes
 
 if TYPE_CHECKING:
     from mpi4py.MPI import Intracomm
@@ -21,9 +24,8 @@ def broadcast(comm: "Intracomm", packed: Bytes | None, mark: int = 0) -> tuple[B
     return packed, int(head[1])
 
 
-def gather(comm: "Intracomm", value: Any, like: Any) -> tuple[Any, ...] | None:
+def gather(comm: "Intracomm", packed: Bytes, like: Any) -> tuple[Any, ...] | None:
     """Return the values of all ranks on rank 0, and nothing elsewhere."""
-    packed = to_bytes(value)
     lengths = _lengths(comm, packed)
     if comm.rank != 0:
         comm.Gatherv(packed, None)
@@ -33,9 +35,8 @@ def gather(comm: "Intracomm", value: Any, like: Any) -> tuple[Any, ...] | None:
     return _unpacked(arrived, lengths, like)
 
 
-def gather_everywhere(comm: "Intracomm", value: Any, like: Any) -> tuple[Any, ...]:
+def gather_everywhere(comm: "Intracomm", packed: Bytes, like: Any) -> tuple[Any, ...]:
     """Return the values of all ranks on all of them."""
-    packed = to_bytes(value)
     lengths = _lengths(comm, packed)
     arrived = np.empty(lengths.sum(), np.uint8)
     comm.Allgatherv(packed, [arrived, lengths])

@@ -25,6 +25,7 @@ from tether.engines.mpi.lockstep import Lockstep, attempt
 from tether.engines.mpi.settings import VectorSummary, difference, parts_of, ranks_in_words
 from tether.objectives.federation import Federation
 from tether.objectives.pool import Card, Pool, check_kinds, shares_kernels, weighted, weights_of
+from tether.packing import Bytes, to_bytes
 from tether.problem import Facts, Problem
 from tether.requests import Arrived, Gradient, Measured, Reply, Request
 from tether.splits import iid
@@ -71,9 +72,8 @@ class MPI(Engine):
     def prepare(self, problem: Problem) -> Problem:
         """Weigh the local objective by its share of the samples, if all ranks describe the same problem."""
         self._lockstep.begin()
-        mine, failure = attempt(lambda: _Description.of(problem))
-        self._lockstep.check_in("prepare", failure=failure)
-        described: tuple[_Description, ...] = gather_everywhere(self._comm, mine, _Description)
+        described: tuple[_Description, ...]
+        described = self._compare("prepare", lambda: _Description.of(problem), _Description)
         _check_same_problem(described)
         local = problem.objective
         if shares_kernels(sum(one.n_samples for one in described), local.dim):
@@ -83,9 +83,8 @@ class MPI(Engine):
 
     def facts(self, problem: Problem) -> Facts:
         """Return the constants of all ranks together."""
-        mine, failure = attempt(lambda: Card.of(problem.objective.unweighted))
-        self._lockstep.check_in("facts", failure=failure)
-        return Facts.of(Pool(gather_everywhere(self._comm, mine, Card)), problem.seed)
+        cards = self._compare("facts", lambda: Card.of(problem.objective.unweighted), Card)
+        return Facts.of(Pool(cards), problem.seed)
 
     def exchange(self, problem: Problem, request: Request, memory: Memory) -> tuple[Reply, Memory]:
         """Work on this rank, average over the ranks that took part, settle on this rank."""
@@ -124,9 +123,9 @@ class MPI(Engine):
 
     def collect(self, memory: Memory) -> Memory | tuple[Memory, ...]:
         """Return the memory of all ranks on rank 0, and their own on the others."""
-        self._lockstep.check_in("collect")
         mine = local_work.without_caches(memory)
-        everybody = gather(self._comm, mine, Memory)
+        packed = self._packed("collect", lambda: mine)
+        everybody = gather(self._comm, packed, Memory)
         return mine if everybody is None else everybody
 
     def hand_out(self, memory: tuple[Memory, ...]) -> Memory:
@@ -145,6 +144,17 @@ class MPI(Engine):
                 self._lockstep.leave(error)
             raise
         self._lockstep.leave(None)
+
+    def _compare(self, act: str, describe: Callable[[], Any], kind: Any) -> tuple[Any, ...]:
+        """Return what all ranks say of themselves."""
+        return gather_everywhere(self._comm, self._packed(act, describe), kind)
+
+    def _packed(self, act: str, describe: Callable[[], Any]) -> Bytes:
+        """Check in with something packed; if that failed on one rank, raise on all."""
+        packed, failure = attempt(lambda: to_bytes(describe()))
+        self._lockstep.check_in(act, failure=failure)
+        assert packed is not None
+        return packed
 
     def _gather(self, mine: Sequence[Array], rows: Indices, dim: int) -> list[Array]:
         """Bring the vectors of all ranks to rank 0; elsewhere nothing arrives."""

@@ -179,7 +179,7 @@ class Lockstep:
         told = "" if failure is None else f"{type(failure).__name__}: {failure}"
         parts = summary(settings)
         mine = Account(act, told, tuple(parts), tuple(parts.values()))
-        accounts: tuple[Account, ...] = gather_everywhere(self._comm, mine, Account)
+        accounts: tuple[Account, ...] = gather_everywhere(self._comm, to_bytes(mine), Account)
         failures = [f"{who}: {text}" for text, who in _grouped([one.failure for one in accounts]) if text]
         if parted or failures:
             message = "; ".join(failures) or _parting([one.act for one in accounts])

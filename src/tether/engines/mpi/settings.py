@@ -46,10 +46,8 @@ def digest(parts: Mapping[str, Any]) -> int:
 
 
 def summary(parts: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the parts with each vector replaced by its summary."""
-    return {
-        name: VectorSummary.of(part) if isinstance(part, np.ndarray) else part for name, part in parts.items()
-    }
+    """Return the parts, each vector replaced by its summary and what is no number by its text."""
+    return {name: _summary_of(part) for name, part in parts.items()}
 
 
 def difference(summaries: Sequence[Mapping[str, Any]]) -> str:
@@ -80,6 +78,14 @@ def ranks_in_words(numbers: Sequence[int]) -> str:
     """Return "rank 1" or "ranks 0, 1 and 2"."""
     *most, last = map(str, numbers)
     return f"ranks {', '.join(most)} and {last}" if most else f"rank {last}"
+
+
+def _summary_of(part: Any) -> VectorSummary | bool | int | float | str | None:
+    if isinstance(part, np.ndarray):
+        return VectorSummary.of(part)
+    if isinstance(part, np.generic):
+        return _summary_of(part.item())
+    return part if part is None or type(part) in (bool, int, float, str) else repr(part)
 
 
 def _close(one: float, other: float, slack: float) -> bool:
