@@ -149,7 +149,6 @@ def test_a_buffer_that_is_cut_off_is_an_error():
 PICKLING = {"bcast", "gather", "allgather", "scatter", "alltoall", "send", "recv", "reduce", "allreduce"}
 
 
-@pytest.mark.xfail(strict=True, reason="as long as Engine.lead is there")
 def test_nothing_is_pickled():
     """Nor by mpi4py, whose methods in small letters pickle; those that begin with a capital take buffers."""
     for path in Path(tether.__file__).parent.rglob("*.py"):

@@ -11,6 +11,7 @@ turns, a `Judge` says when the run is over, a `Record` writes its history, a `Ke
 
 from collections.abc import Iterator
 from os import PathLike
+from pathlib import Path
 from typing import Any, NamedTuple, Protocol
 
 from numpy.typing import ArrayLike
@@ -126,7 +127,7 @@ def solve(
     with place.together(), one_blas_thread():
         budgets = Budgets.checked(max_passes, max_rounds, max_seconds)
         tol, audit, verbose = as_tol(tol), as_audit(audit), switch("verbose", verbose)
-        listener, path = Listener(as_callback(callback)), as_path(checkpoint, checked=place.leads)
+        listener, path = Listener(as_callback(callback)), _path(checkpoint, place)
         opening = Opening(objective, constraint, method, x0=x0, seed=seed, engine=place)
         way = opening.way(tol)
         conversation, run = opening.conversation(way, audit)
@@ -140,6 +141,12 @@ def solve(
             solution = _solution(conversation, run, supervisor)
             reporter.end(solution.message)
     return solution
+
+
+def _path(checkpoint: Any, engine: Engine) -> Path | None:
+    """Return where to keep the run, which the leader has checked."""
+    place = engine.agree(lambda: str(as_path(checkpoint) or ""), str)
+    return Path(place) if place else None
 
 
 def _solution(conversation: Conversation, run: Run, supervisor: Supervisor) -> Solution:

@@ -53,7 +53,7 @@ def test_private_runs_refuse_methods_that_need_gradients(nodes):
 
 def test_what_privacy_withholds_is_declared(nodes):
     engine = Flower(nodes(), 3, privacy=Privacy(clip=1.0))
-    assert set(engine.lacks) == {Need.GRADIENTS, Need.AVERAGES} and engine.blind
+    assert set(engine.lacks) == {Need.GRADIENTS, Need.AVERAGES}
     for need in engine.lacks:
         with pytest.raises(ValueError, match=r'DelayedSVRG needs .*covers walks only; choose "proxskip"'):
             check_needs("DelayedSVRG", {need}, engine.lacks)

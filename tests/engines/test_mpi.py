@@ -278,7 +278,6 @@ def test_a_checkpoint_of_three_ranks_is_refused_on_two(fewer):
 
 
 @needs_mpi
-@pytest.mark.xfail(strict=True, reason="as long as checkpoints compare the method's settings first")
 def test_the_refusal_of_another_number_of_ranks_speaks_of_ranks(fewer):
     words = fewer[0].split(".npz'")[1]
     assert re.search(r"\b(ranks|workers)\b", words) and {"3", "2"} <= set(re.findall(r"\d+", words))

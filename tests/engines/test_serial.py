@@ -37,7 +37,7 @@ def test_facts_are_the_objectives_own_constants(problem):
 
 def test_only_one_machine_has_all_data_in_one_piece():
     assert Serial().local and not Workers().local
-    assert not Serial().lacks and not Serial().blind
+    assert not Serial().lacks
 
 
 def test_projecting_goes_to_the_nearest_feasible_point(problem):

@@ -146,15 +146,14 @@ def rows_of(kept: Kept) -> list[Row]:
     return rows
 
 
-def as_path(checkpoint: Any, checked: bool = True) -> Path | None:
-    """Return the path of a checkpoint; refuse one that could not be written later, where it is written."""
+def as_path(checkpoint: Any) -> Path | None:
+    """Return the path of a checkpoint; refuse one that could not be written later."""
     if checkpoint is None:
         return None
     if not isinstance(checkpoint, str | os.PathLike):
         raise TypeError(f"checkpoint must be the path of a file, got {checkpoint!r}.")
     path = Path(checkpoint)
-    if checked:
-        _check_place(path)
+    _check_place(path)
     return path
 
 
