@@ -135,10 +135,14 @@ class Colour(enum.IntEnum):
     RED = 1
 
 
-@pytest.mark.parametrize("leaf", [Colour.RED, [1.0], b"ab", {"a": 1}, np.array([None]), object()])
+@pytest.mark.parametrize("leaf", [[1.0], b"ab", {"a": 1}, np.array([None]), object()])
 def test_what_would_come_back_as_something_else_is_refused(leaf):
     with pytest.raises(TypeError, match=r"^value\.rate is a \w+, which cannot be packed; use arrays"):
         to_bytes(Inner(leaf))
+
+
+def test_a_number_with_a_name_comes_back_as_the_number():
+    assert from_bytes(to_bytes(Inner(Colour.RED)), Inner).rate == Colour.RED
 
 
 def test_a_buffer_that_is_cut_off_is_an_error():

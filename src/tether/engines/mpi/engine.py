@@ -117,9 +117,7 @@ class MPI(Engine):
 
     def digest(self, problem: Problem) -> str:
         """Return a digest of the data of all ranks."""
-        mine, failure = attempt(lambda: problem.objective.unweighted.digest())
-        self._lockstep.check_in("digest", failure=failure)
-        return digest_of(*gather_everywhere(self._comm, mine, str))
+        return digest_of(*self._compare("digest", lambda: problem.objective.unweighted.digest(), str))
 
     def collect(self, memory: Memory) -> Memory | tuple[Memory, ...]:
         """Return the memory of all ranks on rank 0, and their own on the others."""
