@@ -8,7 +8,7 @@ float64 one) and `matrix` (data, used as it is where possible); `fresh_matrix` i
 import math
 from collections.abc import Callable
 from functools import partial
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,6 +17,7 @@ from scipy import sparse
 from tether.arrays import Array
 
 LARGEST_NUMBER = 1e120  # squares of larger numbers, and sums of these, come close to overflow
+LARGEST_DATUM = 1e75  # the same for fourth powers: curvatures are squares of data, and lengths are squared
 LARGEST_FLOAT32 = 1e30  # the same for products in single precision
 SMALLEST_NUMBER = 1.0 / LARGEST_NUMBER
 LARGEST_INTEGER = 2**63 - 1
@@ -26,6 +27,13 @@ _BLOCK = 1 << 20  # numbers looked at together, so that checking a memory map do
 _LONGEST_TEXT = 60
 
 Place = tuple[int, ...]
+
+
+class Limit(NamedTuple):
+    """How large a number may be, and what to do about a larger one."""
+
+    largest: float
+    remedy: str
 
 
 # --- single values ---------------------------------------------------------------------------------------
@@ -134,11 +142,13 @@ def plain_array(name: str, value: Any) -> NDArray[Any]:
 def numbers(name: str, value: Any) -> NDArray[Any]:
     """Return the value as a real NumPy array without copying one, or refuse it."""
     array = plain_array(name, value)
+    if array.ndim == 0 and array.dtype.kind not in _REAL_KINDS:
+        raise ValueError(f"{name} must be an array of real numbers, got {shown(value)}.")
     _require_real(name, array.dtype)
     return array
 
 
-def vector(name: str, value: Any, length: int | None = None) -> Array:
+def vector(name: str, value: Any, length: int | None = None, *, largest: float = LARGEST_DATUM) -> Array:
     """Return the value as a finite one-dimensional float64 array, or refuse it."""
     array = numbers(name, value)
     if array.ndim != 1:
@@ -147,7 +157,7 @@ def vector(name: str, value: Any, length: int | None = None) -> Array:
         raise ValueError(f"{name} must have shape ({length},), got shape {array.shape}.")
     with np.errstate(over="ignore"):  # what becomes infinite is refused
         array = np.ascontiguousarray(array, dtype=np.float64)
-    _require_moderate(name, array, f"rescale {name}", lambda k: (k,))
+    _require_moderate(name, array, Limit(largest, f"rescale {name}"), lambda k: (k,))
     return array
 
 
@@ -168,7 +178,8 @@ def matrix(name: str, value: Any) -> NDArray[Any] | sparse.csr_array:
         else:
             table = sparse.csr_array(table).astype(dtype, copy=False)
             table = table if table.has_canonical_format else _summed(table.copy())
-    _require_moderate_matrix(name, table, "rescale the columns")
+    largest = LARGEST_FLOAT32 if dtype == np.float32 else LARGEST_DATUM
+    _require_moderate_matrix(name, table, Limit(largest, "rescale the columns"))
     return table
 
 
@@ -189,7 +200,7 @@ def fresh_matrix(name: str, value: Any) -> NDArray[Any] | sparse.csr_array:
         else:
             table = _summed(sparse.csr_array(table, dtype=np.float64, copy=True))
             table.eliminate_zeros()
-    _require_moderate_matrix(name, table, "rescale the rows")
+    _require_moderate_matrix(name, table, Limit(LARGEST_NUMBER, "rescale the rows"))
     return table
 
 
@@ -220,30 +231,28 @@ def _require_real(name: str, dtype: np.dtype[Any]) -> None:
         raise ValueError(f"{name} must hold real numbers, got dtype {dtype}; convert it to float first.")
 
 
-def _require_moderate_matrix(name: str, table: Any, remedy: str) -> None:
+def _require_moderate_matrix(name: str, table: Any, limit: Limit) -> None:
     if sparse.issparse(table):
-        rows, columns = table.indptr, table.indices
-        _require_moderate(
-            name,
-            table.data,
-            remedy,
-            lambda k: (int(np.searchsorted(rows, k, side="right")) - 1, int(columns[k])),
-        )
+        _require_moderate(name, table.data, limit, partial(_stored_place, table))
         return
     width = table.shape[1]
     step = max(1, _BLOCK // width)
     for start in range(0, len(table), step):
-        first = start * width
-        _require_moderate(name, table[start : start + step], remedy, partial(_row_and_column, first, width))
+        _require_moderate(name, table[start : start + step], limit, partial(_dense_place, start, width))
 
 
-def _row_and_column(first: int, width: int, k: int) -> Place:
-    return divmod(first + k, width)
+def _dense_place(first_row: int, width: int, k: int) -> Place:
+    row, column = divmod(k, width)
+    return first_row + row, column
 
 
-def _require_moderate(name: str, array: NDArray[Any], remedy: str, place: Callable[[int], Place]) -> None:
-    """Refuse NaN, infinite numbers and those whose squares come close to overflow."""
-    largest = LARGEST_FLOAT32 if array.dtype == np.float32 else LARGEST_NUMBER
+def _stored_place(table: sparse.csr_array, k: int) -> Place:
+    return int(np.searchsorted(table.indptr, k, side="right")) - 1, int(table.indices[k])
+
+
+def _require_moderate(name: str, array: NDArray[Any], limit: Limit, place: Callable[[int], Place]) -> None:
+    """Refuse NaN, infinite numbers and those whose powers come close to overflow."""
+    largest, remedy = limit
     if not array.size or (array.max() <= largest and array.min() >= -largest):  # false for NaN
         return
     wrong = np.flatnonzero(~np.isfinite(array))

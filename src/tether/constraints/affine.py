@@ -20,7 +20,7 @@ from tether.constraints.algebra.rows import Rows
 from tether.constraints.algebra.sparse import sparse_rows
 from tether.constraints.base import Constraint
 from tether.digest import answers_of, digest_of
-from tether.inputs import fresh_matrix, numbers, vector
+from tether.inputs import LARGEST_NUMBER, fresh_matrix, numbers, vector
 from tether.lazy import lazy
 from tether.names import Names, aligned_vector, column_names, places, row_names
 
@@ -155,7 +155,7 @@ def _right_hand_side(b: Any, A: Any, length: int) -> Array:
     """Return b as a fresh vector, in the order of A's rows if both name them; a number is one entry."""
     rows = row_names(A) if getattr(A, "ndim", 0) == 2 else None
     ordered = aligned_vector(b, rows, "b", "row of A")
-    return vector("b", np.atleast_1d(numbers("b", ordered)), length).copy()
+    return vector("b", np.atleast_1d(numbers("b", ordered)), length, largest=LARGEST_NUMBER).copy()
 
 
 def _rows_of(matrix: Any) -> Rows:

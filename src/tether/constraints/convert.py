@@ -35,19 +35,27 @@ def as_constraint(constraint: Any, dim: int, names: Names | None = None) -> Cons
         constraint = _equations(constraint)
     if not isinstance(constraint, Constraint):
         raise TypeError(
-            f"constraint is of type {type(constraint).__name__}; it must be None, a constraint such as "
-            "tether.Affine(A, b), or a scipy.optimize.LinearConstraint with lb equal to ub."
+            "constraint must be None, a constraint such as tether.Affine(A, b), or a "
+            f"scipy.optimize.LinearConstraint with lb equal to ub, got {type(constraint).__name__}."
         )
     if names is not None:
         constraint = constraint.aligned(tuple(names))
     if constraint.dim is None:
-        constraint.tangent(np.zeros(dim))  # raises if this length will not do
+        _require_length(constraint, dim)
     elif constraint.dim != dim:
         raise ValueError(
             f"the constraint acts on vectors of length {constraint.dim}, the objective has {dim} variables; "
             "it needs one column for each: d, one more with an intercept, all that K times for K classes."
         )
     return constraint
+
+
+def _require_length(constraint: Constraint, dim: int) -> None:
+    """Let a constraint on vectors of any length say whether this one will do."""
+    try:
+        constraint.tangent(np.zeros(dim))
+    except ValueError as error:
+        raise ValueError(f"constraint does not fit the objective's {dim} variables: {error}") from error
 
 
 def _equations(constraint: LinearConstraint) -> Affine:
@@ -58,13 +66,15 @@ def _equations(constraint: LinearConstraint) -> Affine:
     upper = np.broadcast_to(np.asarray(constraint.ub, dtype=float), (rows,))
     if np.isnan(lower).any() or np.isnan(upper).any() or (np.isinf(lower) & (lower == upper)).any():
         raise ValueError(
-            "lb and ub of the LinearConstraint must be finite numbers; its equations are A x = lb."
+            "constraint cannot be used: lb and ub of the LinearConstraint must be finite numbers, because "
+            "its equations are A x = lb."
         )
     unequal = np.flatnonzero(lower != upper)
     if len(unequal):
         i = unequal[0]
         raise ValueError(
-            f"row {i} of the LinearConstraint has lb = {lower[i]} and ub = {upper[i]}: inequality "
-            "constraints are not supported; give equal bounds or drop the row."
+            f"constraint must be made of equations, but row {i} of the LinearConstraint has lb = {lower[i]} "
+            f"and ub = {upper[i]}: inequality constraints are not supported; give equal bounds or drop "
+            "the row."
         )
     return Affine(A, lower)
