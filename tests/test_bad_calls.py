@@ -20,7 +20,6 @@ from tether import methods, splits, theory
 # Rows "function(argument: label)" that do not hold yet, and why. They are run and must fail, so that one
 # which holds is taken out. Empty is good.
 PENDING = {
-    r"GLM\(y: (list with masked|ragged)\)": "losses read y with numpy.asarray before they check it",
     r"solve\(verbose: .*": "solve takes any verbose; inputs.switch refuses all but True and False",
     r"solve\((tol|max_\w+): huge integer\)": "check_budgets turns an integer beyond all floats into a float",
     r"solve\(checkpoint: (nul|long)\)": "a path that no file can have is found out by the system",

@@ -7,7 +7,7 @@ import numpy as np
 from scipy.special import expit
 
 from tether.arrays import Array
-from tether.inputs import numbers, positive_integer, vector
+from tether.inputs import plain_array, positive_integer, vector
 from tether.objectives.losses.base import Labels, Loss
 
 _ADVICE = "encode the labels first, for example with sklearn.preprocessing.LabelEncoder"
@@ -117,10 +117,10 @@ class Multinomial(Loss):
 
 
 def _labels(y: Any) -> Array:
-    kind = np.asarray(y).dtype.kind
-    if kind in "OUS":
-        raise ValueError(f"y must hold numbers, got dtype {np.asarray(y).dtype}; {_ADVICE}.")
-    labels = vector("y", numbers("y", y))
+    found = plain_array("y", y)
+    if found.dtype.kind in "OUS":
+        raise ValueError(f"y must hold numbers, got dtype {found.dtype}; {_ADVICE}.")
+    labels = vector("y", found)
     if not labels.size:
         raise ValueError("y must hold at least one label, got none.")
     return labels
