@@ -17,7 +17,7 @@ from scipy import sparse
 from tether.arrays import Array
 
 LARGEST_NUMBER = 1e120  # squares of larger numbers, and sums of these, come close to overflow
-LARGEST_DATUM = 1e75  # the same for fourth powers: curvatures are squares of data, and lengths are squared
+LARGEST_DATUM = 1e45  # the same for fourth powers: curvatures are squares of data, and lengths are squared
 LARGEST_FLOAT32 = 1e30  # the same for products in single precision
 SMALLEST_NUMBER = 1.0 / LARGEST_NUMBER
 LARGEST_INTEGER = 2**63 - 1

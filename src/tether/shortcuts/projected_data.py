@@ -62,6 +62,8 @@ class ProjectedData(Way):
         """Return mu among feasible points, less what the rounding of X B may have added to it."""
         wide, narrow = self.original.objective, self.problem.objective
         assert isinstance(wide, GLM) and isinstance(narrow, GLM)
+        if not wide.convex:
+            return 0.0
         learned = facts.smoothness.convexity - narrow.l2
         if learned <= 0.0:
             return narrow.l2

@@ -7,7 +7,7 @@ import numpy as np
 from scipy.special import expit
 
 from tether.arrays import Array
-from tether.inputs import numbers, plain_array, positive_integer, vector
+from tether.inputs import plain_array, positive_integer, vector
 from tether.objectives.losses.base import Labels, Loss
 
 _ADVICE = "encode the labels first, for example with sklearn.preprocessing.LabelEncoder"
@@ -76,10 +76,6 @@ class Multinomial(Loss):
         if self.n_classes is not None and positive_integer("n_classes", self.n_classes) < 2:
             raise ValueError("n_classes must be at least 2, got 1; one class leaves nothing to learn.")
 
-    def kind(self) -> dict[str, str | float | int | bool]:
-        """Return which loss this is; K may be given or told by the labels."""
-        return {"loss": type(self).__name__}
-
     def prepare(self, y: Any) -> Labels:
         """Return the class numbers as integers."""
         labels = _labels(y)
@@ -97,6 +93,10 @@ class Multinomial(Loss):
                 "raise n_classes."
             )
         return labels.astype(np.int64)
+
+    def kind(self) -> dict[str, str | float | int | bool]:
+        """Return which loss this is; K may be given or told by the labels."""
+        return {"loss": type(self).__name__}
 
     def n_outputs(self, y: Labels) -> int:
         """Return K."""
@@ -121,10 +121,10 @@ class Multinomial(Loss):
 
 
 def _labels(y: Any) -> Array:
-    dtype = plain_array("y", y).dtype
-    if dtype.kind in "OUS":
-        raise ValueError(f"y must hold numbers, got dtype {dtype}; {_ADVICE}.")
-    labels = vector("y", numbers("y", y))
+    found = plain_array("y", y)
+    if found.dtype.kind in "OUS":
+        raise ValueError(f"y must hold numbers, got dtype {found.dtype}; {_ADVICE}.")
+    labels = vector("y", found)
     if not labels.size:
         raise ValueError("y must hold at least one label, got none.")
     return labels
