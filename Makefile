@@ -38,7 +38,7 @@ $(BIN)/python:
 	$(PYTHON) -m venv $(VENV)
 
 $(VENV)/.demo: pyproject.toml | $(BIN)/python
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[report]'
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[demo]'
 	touch $@
 
 $(VENV)/.dev: pyproject.toml | $(BIN)/python

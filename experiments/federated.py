@@ -18,7 +18,6 @@ from sklearn.preprocessing import normalize
 
 import tether
 from tether.methods import Anderson, DelayedASVRG, DelayedSGD, DelayedSVRG, ProxSkip, Scaffold
-from tether.objectives.losses import Multinomial
 
 GAPS = (1e-2, 1e-4, 1e-6)
 WORKERS = 10
@@ -92,7 +91,7 @@ def mnist() -> Data:
     """Return the 50,000 training images of the paper."""
     images = _bytes("train-images-idx3-ubyte.gz", 16).reshape(-1, 784)[:50_000]
     labels = _bytes("train-labels-idx1-ubyte.gz", 8)[:50_000].astype(int)
-    return images / 255.0, labels, {"loss": Multinomial(10), "l2": 1e-4, "fit_intercept": True}
+    return images / 255.0, labels, {"loss": "multinomial", "n_classes": 10, "l2": 1e-4, "fit_intercept": True}
 
 
 def mnist_easy() -> Data:

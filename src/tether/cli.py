@@ -67,7 +67,10 @@ def _whole(text: str) -> int:
 
 
 def _demo(options: argparse.Namespace, console: Console) -> None:
-    from tether import demo
+    try:
+        from tether import demo
+    except ModuleNotFoundError as error:
+        raise ValueError(f"{error.name} is missing; pip install 'tether[demo]'.") from error
 
     if not options.output.is_dir():
         raise ValueError(f"--output must be an existing folder, got {str(options.output)!r}.")

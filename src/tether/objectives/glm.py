@@ -212,9 +212,9 @@ class GLM(Objective):
 
     def kind(self) -> Kind:
         """Return the loss with its settings, l2, and what decides on the shape of x."""
-        own = {"l2": self.l2, "fit_intercept": self.fit_intercept, "n_outputs": self.n_outputs}
-        own |= {} if self.names is None else {"names": ", ".join(self.names)}
-        return super().kind() | self.loss.kind() | own
+        names = "" if self.names is None else ", ".join(self.names)
+        own: Kind = {"l2": self.l2, "fit_intercept": self.fit_intercept, "n_outputs": self.n_outputs}
+        return super().kind() | self.loss.kind() | own | {"names": names}
 
     def hessian(self) -> tuple[Any, Array] | None:
         """Return H and g of a small problem with a quadratic loss; None for all others."""

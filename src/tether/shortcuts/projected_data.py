@@ -132,7 +132,7 @@ def _most_columns(objective: GLM) -> int:
 
 
 def _basis(constraint: Constraint, dim: int, most: int) -> tuple[Array, float] | None:
-    """Return B and ||c||, or None where B would have more columns than that or be dear."""
+    """Return B and ||c||, or None where B would have too many columns or cost too much."""
     free = _free_directions(constraint, dim)
     if free is None or free > most or (dim > WIDTH_LIMIT and not _is_dense(constraint)):
         return None
