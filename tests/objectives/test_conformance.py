@@ -122,6 +122,10 @@ def test_kind_is_plain_settings_that_survive_a_weight(objective):
     assert Weighted(objective, 0.5).kind() == kind
 
 
+def test_no_objective_of_the_suite_looks_as_if_it_were_not_convex(objective):
+    assert objective.convex and objective.nonconvexity == ""
+
+
 def test_smoothness_is_deterministic_and_computed_once(objective):
     assert objective.smoothness is objective.smoothness
 

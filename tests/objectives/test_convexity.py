@@ -82,6 +82,19 @@ def test_a_finite_sum_is_looked_at():
     assert wave(convex=True, smoothness=1.0, convexity=0.5).smoothness.convexity == 0.5
 
 
+def test_a_finite_sum_with_known_constants_is_looked_at_once_and_not_in_a_run():
+    calls = []
+
+    def gradient(x, batch):
+        calls.append(len(batch))
+        return 2.0 * x
+
+    objective = FiniteSum(gradient, lambda x, batch: float(x @ x), 4, 1, smoothness=2.0, convexity=2.0)
+    seen = len(calls)
+    assert objective.convex and objective.smoothness.convexity == 2.0
+    assert len(calls) == seen > 10
+
+
 def test_more_convexity_than_there_is_is_not_believed():
     assert parabola(smoothness=2.0, convexity=2.0).smoothness.convexity == 2.0
     claimed = parabola(smoothness=3.0, convexity=2.5)

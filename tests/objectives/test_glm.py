@@ -3,7 +3,8 @@ import pytest
 from scipy import optimize, sparse
 from sklearn.linear_model import LogisticRegression
 
-from tether.objectives import GLM
+from tether import threads
+from tether.objectives import GLM, Federation
 from tether.objectives.losses import LOSSES
 
 N, D = 60, 5
@@ -174,3 +175,24 @@ def test_one_row_and_one_column_are_enough():
     assert objective.value(np.array([1.0])) == 0.5
     assert objective.smoothness.full == objective.smoothness.maximum == 4.0
     assert objective.smoothness.convexity == pytest.approx(4.0)
+
+
+@pytest.mark.parametrize("make", [np.asarray, sparse.csr_array])
+def test_narrow_data_has_exact_constants_without_an_iteration(rng, make, monkeypatch):
+    """Thousands of small workers would iterate for half a minute."""
+
+    def refuse(*arguments):
+        raise AssertionError("Lanczos was used")
+
+    monkeypatch.setattr("tether.objectives.spectrum.largest_ritz_value", refuse)
+    X = rng.standard_normal((50, 20))
+    found = GLM(make(X), X[:, 0] > 0, l2=0.1).smoothness
+    assert found.full == pytest.approx(0.1 + 0.25 * np.linalg.eigvalsh(X.T @ X / 50)[-1], rel=1e-12)
+
+
+def test_the_threads_of_blas_are_set_once_for_many_workers(rng, monkeypatch):
+    changes = []
+    monkeypatch.setattr(threads._Blas, "_set", lambda self, numbers: changes.append(numbers))
+    workers = [GLM(rng.standard_normal((10, 3)), rng.integers(0, 2, 10), l2=0.1) for _ in range(20)]
+    assert Federation(workers).smoothness.full > 0.1
+    assert len(changes) == 2

@@ -5,7 +5,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-NONE = np.empty(0)  # an array that is not there
+NO_ARRAY = np.empty(0)  # an array that is not there
 
 
 class Samples(NamedTuple):

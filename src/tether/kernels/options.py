@@ -8,10 +8,10 @@ from tether.threads import release_in_children
 release_in_children(global_compiler_lock)  # held for seconds, while a kernel is compiled
 
 # Sums may be reordered; NaN and infinity are kept, because they tell of divergence.
-FAST = {"reassoc", "contract", "arcp", "nsz"}
+FASTMATH_FLAGS = {"reassoc", "contract", "arcp", "nsz"}
 
 #: Cached on disk, without the interpreter's lock, and without Python's check for division by zero.
-kernel = njit(cache=True, nogil=True, error_model="numpy", fastmath=FAST)
+kernel = njit(cache=True, nogil=True, error_model="numpy", fastmath=FASTMATH_FLAGS)
 
 #: For the few lines that several kernels share: copied into each of them, as a call would count references.
 inlined = njit(inline="always")

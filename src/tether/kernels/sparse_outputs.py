@@ -2,8 +2,15 @@
 
 from tether.kernels.losses import softmax_slopes
 from tether.kernels.options import inlined, kernel
-from tether.kernels.prefetch import prefetch
-from tether.kernels.sparse import FAR, LINE, NEAR, TINY, accumulate, move_in_full, side_by_side, write_out
+from tether.kernels.sparse_walk import (
+    accumulate,
+    ask_ahead,
+    drift_on,
+    side_by_side,
+    start_again,
+    vanishing,
+    write_out,
+)
 
 
 @inlined
@@ -66,13 +73,7 @@ def walk(
         eta = step_size / (1.0 + decay * (clock + t))
         for s in range(size):
             now = t * size + s
-            if now + FAR < len(order):
-                prefetch(indptr, order[now + FAR])
-            if now + NEAR < len(order):
-                soon = order[now + NEAR]
-                for k in range(indptr[soon], indptr[soon + 1], LINE):
-                    prefetch(data, k)
-                    prefetch(indices, k)
+            ask_ahead(data, indices, indptr, order, now)
             i = order[now]
             begin, end = indptr[i], indptr[i + 1]
             change[s, :] = 0.0
@@ -85,16 +86,12 @@ def walk(
                     change[s, c] -= slopes[i, c]
                 if len(weights):
                     change[s, c] *= weights[i]
-        fade, shrink = 1.0 - convexity * eta, 1.0 - eta * ridge
-        if abs(a * shrink) < TINY or abs(sums[2] * fade) < TINY:
-            write_out(pair, q, total, (a, b), sums)
-            move_in_full(pair, total, (shrink, eta), fade, on and not after)
-            weight = fade * sums[3] + (1.0 if on and not after else 0.0)
-            a, b, sums, fade = 1.0, 0.0, (0.0, 0.0, 1.0, weight), 1.0
+        factors = 1.0 - eta * ridge, eta, 1.0 - convexity * eta
+        if vanishing(a, sums, factors):
+            sums = start_again(pair, q, total, (a, b), sums, factors, on and not after)
+            a, b, fade = 1.0, 0.0, 1.0
         else:
-            if on and not after:
-                sums = accumulate(sums, a, b, fade)
-            a, b = a * shrink, b * shrink - eta
+            a, b, sums, fade = drift_on(a, b, sums, factors, on and not after)
         for s in range(size):
             i, d = order[t * size + s], -eta / (a * size)
             begin, end = indptr[i], indptr[i + 1]

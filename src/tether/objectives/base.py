@@ -23,7 +23,15 @@ INTERPRETED_STEP = 40_000.0  # numbers that compiled code reads while Python get
 
 
 class Evaluation(NamedTuple):
-    """One full pass over the data at a point."""
+    """One full pass over the data at a point.
+
+    Examples
+    --------
+    >>> import numpy as np, tether
+    >>> seen = tether.GLM(np.eye(2), [1.0, 3.0], "squared").evaluate(np.zeros(2))
+    >>> seen.value, seen.gradient.tolist(), seen.slopes.tolist()
+    (2.5, [-0.5, -1.5], [-1.0, -3.0])
+    """
 
     value: float
     gradient: Array
@@ -41,6 +49,27 @@ class Objective(ABC):
         Where a run starts if it is told nothing else; None: at 0.
     proven_convex : bool
         Whether the way it is made guarantees that F is convex.
+
+    Examples
+    --------
+    >>> import numpy as np, tether
+    >>> class Distance(tether.objectives.Objective):
+    ...     "The mean of ||x - p||^2 / 2 over some points."
+    ...     def __init__(self, points):
+    ...         self.points = np.asarray(points)
+    ...         self.n_samples, self.dim = self.points.shape
+    ...     def evaluate(self, x):
+    ...         gaps = x - self.points
+    ...         value = 0.5 * float((gaps**2).sum(axis=1).mean())
+    ...         return tether.objectives.Evaluation(value, gaps.mean(axis=0))
+    ...     def batch_gradient(self, x, batch, anchor=None, slopes=None):
+    ...         some = self.points if batch is None else self.points[batch]
+    ...         return x - (some.mean(axis=0) if anchor is None else anchor)
+    ...     @property
+    ...     def smoothness(self):
+    ...         return tether.Smoothness(1.0, 1.0, convexity=1.0)
+    >>> tether.solve(Distance([[0.0, 1.0], [2.0, 3.0]]), method="lbfgs", tol=1e-9).x.round(6)
+    array([1., 2.])
     """
 
     n_samples: int

@@ -15,10 +15,10 @@ from tether import threads
 from tether.arrays import Array
 from tether.kernels import dense, sparse_outputs
 from tether.kernels import sparse as sparse_one
-from tether.kernels.arguments import CSR, NONE, Mean, Samples, Steps
+from tether.kernels.arguments import CSR, NO_ARRAY, Mean, Samples, Steps
 from tether.kernels.codes import CODES, FACTOR
 from tether.objectives.base import Evaluation
-from tether.objectives.design import DenseDesign, Design, SparseDesign, WithOnes
+from tether.objectives.design import COMPILE_FROM, DenseDesign, Design, SparseDesign, WithOnes
 from tether.objectives.walk import Averaging, Walk, Walked
 
 __all__ = ["FACTOR", "Compiled", "Model", "compile_model"]
@@ -55,10 +55,11 @@ class Compiled(ABC):
     """The two jobs of an objective, compiled: full passes and walks."""
 
     def __init__(self, model: Model, ones: bool, shape: tuple[int, int]) -> None:
-        weights = NONE if model.weights is None else model.weights
+        weights = NO_ARRAY if model.weights is None else model.weights
         self.model = model
         self.samples = Samples(model.code, model.parameter, model.y, weights, ones)
         self.n_samples = shape[0]
+        self.parts = threads.CORES if shape[0] * shape[1] >= COMPILE_FROM else 1  # of a full pass
         self.dim = (shape[1] + ones) * model.n_outputs
 
     @abstractmethod
@@ -107,7 +108,7 @@ class Compiled(ABC):
             everybody = np.broadcast_to(np.arange(self.n_samples), (walk.steps, self.n_samples))
             walk = walk._replace(batches=everybody)
         x, average = walk.start.copy(), walk.averaging
-        total = NONE if average is None else average.total.copy()
+        total = NO_ARRAY if average is None else average.total.copy()
         steps = self._steps(walk)
         weight = self.take_steps(steps, _mean(average), x, total)
         summed = None if average is None else average._replace(total=total, weight=weight)
@@ -138,7 +139,7 @@ class Compiled(ABC):
             parts.append(-self.model.ridge * walk.anchor)
         if walk.anchor is None and self.model.linear is not None:
             parts.append(self.model.linear)
-        return np.ascontiguousarray(sum(parts[1:], parts[0])) if parts else NONE
+        return np.ascontiguousarray(sum(parts[1:], parts[0])) if parts else NO_ARRAY
 
 
 class CompiledSparse(Compiled):
@@ -162,14 +163,14 @@ class CompiledSparse(Compiled):
     def pass_over(self, x: Array) -> tuple[float, Array, Array]:
         """Return the sum of losses, the slopes and the sum of gradients."""
         slopes = np.empty((self.n_samples, self.model.n_outputs))
-        sums = np.zeros((threads.CORES, self.dim))
+        sums = np.zeros((self.parts, self.dim))
         kept, point = self._columns(slopes), self._columns(self._by_coefficient(x))
 
         def work(part: int, begin: int, end: int) -> float:
             total = self._columns(self._by_coefficient(sums[part]))
             return float(self.kernels.full_pass(*self.rows, *self.samples, begin, end, point, kept, total))
 
-        value = sum(threads.share(work, self.n_samples))
+        value = sum(threads.share(work, self.n_samples, self.parts))
         return value, slopes, sums.sum(axis=0)
 
     def take_steps(self, steps: Steps, mean: Mean, x: Array, total: Array) -> float:
@@ -211,14 +212,14 @@ class CompiledDense(Compiled):
         """Return the sum of losses, the slopes and the sum of gradients."""
         outputs, w = self.model.n_outputs, self._by_output(x)
         slopes = np.empty((self.n_samples, outputs))
-        sums = np.zeros((threads.CORES, *w.shape))
+        sums = np.zeros((self.parts, *w.shape))
 
         def work(part: int, begin: int, end: int) -> float:
             change = np.empty((4, outputs))
             sample, total = self.samples, sums[part]
             return float(dense.full_pass(self.matrix, *sample, begin, end, w, slopes, total, change))
 
-        value = sum(threads.share(work, self.n_samples))
+        value = sum(threads.share(work, self.n_samples, self.parts))
         return value, slopes, sums.sum(axis=0).T.ravel()
 
     def take_steps(self, steps: Steps, mean: Mean, x: Array, total: Array) -> float:

@@ -16,6 +16,7 @@ from tether.digest import digest_of
 from tether.lazy import lazy
 from tether.objectives.base import Evaluation, Kind, Objective, Smoothness
 from tether.objectives.pool import Card, Pool, check_kinds, shares_kernels, weighted, weights_of
+from tether.threads import one_blas_thread
 
 
 @final
@@ -100,7 +101,8 @@ class Federation(Objective):
     @lazy
     def pool(self) -> Pool:
         """What is known of the workers together."""
-        return Pool([Card.of(local) for local in self.objectives])
+        with one_blas_thread():  # once for all: many small products, and setting it takes longer than one
+            return Pool([Card.of(local) for local in self.objectives])
 
     def kind(self) -> Kind:
         """That of each worker."""

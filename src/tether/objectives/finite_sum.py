@@ -1,6 +1,7 @@
 """Any smooth finite sum, by two NumPy functions of the user's."""
 
 from collections.abc import Callable
+from contextlib import suppress
 from typing import Any
 
 import numpy as np
@@ -79,6 +80,8 @@ class FiniteSum(Objective):
         self._convex = as_convex(convex)
         self._gradient, self._value = _callable("gradient", gradient), _callable("value", value)
         self._try_once()
+        with suppress(ValueError):  # which comes again, in its place, when all samples are asked for
+            _ = self.nonconvexity  # now, so that a run calls the functions for its own needs alone
 
     def evaluate(self, x: Array) -> Evaluation:
         """Return F(x) and its gradient; there are no slopes to keep."""

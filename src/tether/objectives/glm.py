@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from tether.objectives.compiled import Compiled
 
 
-_COMPUTED = ("smoothness", "natural_batch", "sample_work", "_moment", "_compiled")
+_LAZY_NAMES = ("smoothness", "natural_batch", "sample_work", "_moment", "_compiled")
 
 
 @final
@@ -127,7 +127,7 @@ class GLM(Objective):
     def with_rows(self, X: Any) -> "GLM":
         """Return the model of the same samples with other columns, without a column of ones behind them."""
         other = copy.copy(self)
-        for name in _COMPUTED:
+        for name in _LAZY_NAMES:
             other.__dict__.pop(name, None)
         data = matrix("X", X)
         require_length("X", data, self.n_samples)

@@ -63,26 +63,32 @@ def gram_is_affordable(design: Design, largest_width: int) -> bool:
 
 def gram_matrix(design: Design, weights: Array | None = None) -> Array:
     """Return (1/N) sum_i w_i a_i a_i^T."""
-    parts = min(threads.CORES, -(-design.n_samples // _GRAM_ROWS))
-    totals = np.zeros((parts, design.width, design.width))
+    n, width = design.n_samples, design.width
+    if n <= _GRAM_ROWS:
+        with one_blas_thread():
+            return _gram_of(design, weights, slice(0, n)) / n
+    parts = min(threads.CORES, -(-n // _GRAM_ROWS))
+    totals = np.zeros((parts, width, width))
 
     def work(part: int, begin: int, end: int) -> None:
         for start in range(begin, end, _GRAM_ROWS):
-            block = slice(start, min(start + _GRAM_ROWS, end))
-            rows = design.block(block)
-            if weights is not None:
-                rows = rows * np.sqrt(weights[block])[:, None]
-            totals[part] += rows.T @ rows
+            totals[part] += _gram_of(design, weights, slice(start, min(start + _GRAM_ROWS, end)))
 
     with one_blas_thread():
-        threads.share(work, design.n_samples, parts)
-    return np.asarray(totals.sum(axis=0) / design.n_samples)
+        threads.share(work, n, parts)
+    return np.asarray(totals.sum(axis=0) / n)
+
+
+def _gram_of(design: Design, weights: Array | None, rows: slice) -> Array:
+    block = design.block(rows)
+    if weights is not None:
+        block = block * np.sqrt(weights[rows])[:, None]
+    return block.T @ block
 
 
 def largest_gram_eigenvalue(gram: Array, n_samples: int) -> float:
     """Return lambda_max of the Gram matrix of so many samples from above, with the margin as below."""
-    last = len(gram) - 1
-    return float(eigvalsh(gram, subset_by_index=[last, last])[0]) + _gram_margin(gram, n_samples)
+    return float(np.linalg.eigvalsh(gram)[-1]) + _gram_margin(gram, n_samples)
 
 
 def smallest_gram_eigenvalue(gram: Array, n_samples: int) -> float:
@@ -96,7 +102,7 @@ def smallest_gram_eigenvalue(gram: Array, n_samples: int) -> float:
 
 
 def _gram_margin(gram: Array, n_samples: int) -> float:
-    return (n_samples + len(gram) + 8) * _EPSILON * float(np.trace(gram))
+    return (n_samples + len(gram) + 8) * _EPSILON * float(gram.trace())
 
 
 def smallest_sparse_eigenvalue(matrix: sparse.csr_array, largest: float) -> float:

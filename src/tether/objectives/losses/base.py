@@ -21,7 +21,7 @@ Labels = NDArray[Any]
 _FUNCTIONS = ("values", "slopes", "curvatures")
 _CONSTANTS = ("curvature", "convexity")
 _SAMPLES = 4096  # labels that tell the best constant
-_FAR_OFF = 1e9  # a prediction beyond which no best constant is looked for
+_LARGEST_PREDICTION = 1e9  # a prediction beyond which no best constant is looked for
 _HALVINGS = 60
 
 
@@ -109,7 +109,7 @@ class Loss(ABC):
         counting = np.arange(len(y)) if weights is None else np.flatnonzero(weights)
         chosen = counting[np.linspace(0, len(counting) - 1, min(len(counting), _SAMPLES)).astype(int)]
         y, weights = y[chosen], None if weights is None else weights[chosen]
-        low, high = (min(max(edge, -_FAR_OFF), _FAR_OFF) for edge in self.domain)
+        low, high = (min(max(edge, -_LARGEST_PREDICTION), _LARGEST_PREDICTION) for edge in self.domain)
         with np.errstate(all="ignore"):  # far off, losses may overflow
             for _ in range(_HALVINGS):
                 middle = 0.5 * (low + high)

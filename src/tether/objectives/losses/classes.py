@@ -10,12 +10,20 @@ from tether.arrays import Array
 from tether.inputs import numbers, positive_integer, vector
 from tether.objectives.losses.base import Labels, Loss
 
-_ENCODE = "encode the labels first, for example with sklearn.preprocessing.LabelEncoder"
+_ADVICE = "encode the labels first, for example with sklearn.preprocessing.LabelEncoder"
 
 
 @dataclass(frozen=True)
 class Logistic(Loss):
-    """log(1 + exp(-y z)) with labels -1 and 1; 0 and 1 or booleans are accepted."""
+    """log(1 + exp(-y z)) with labels -1 and 1; 0 and 1 or booleans are accepted.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from tether.objectives.losses import Logistic
+    >>> Logistic().slopes(np.zeros(2), Logistic().prepare([0, 1]))
+    array([ 0.5, -0.5])
+    """
 
     curvature = 0.25
 
@@ -26,7 +34,7 @@ class Logistic(Loss):
         if not (np.isin(found, (0.0, 1.0)).all() or np.isin(found, (-1.0, 1.0)).all()):
             raise ValueError(
                 f"y must hold 0 and 1, or -1 and 1, for the logistic loss, got {_some(found)}; "
-                f"{_ENCODE}, or use the multinomial loss."
+                f"{_ADVICE}, or use the multinomial loss."
             )
         return np.where(labels > 0.0, 1.0, -1.0)
 
@@ -52,6 +60,13 @@ class Multinomial(Loss):
     n_classes : int, optional
         K. By default the labels tell; give it where some class may have no sample, as on one worker of
         a federation.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from tether.objectives.losses import Multinomial
+    >>> Multinomial().slopes(np.zeros((1, 4)), np.array([2]))
+    array([[ 0.25,  0.25, -0.75,  0.25]])
     """
 
     n_classes: int | None = None
@@ -66,10 +81,10 @@ class Multinomial(Loss):
         labels = _labels(y)
         found = np.unique(labels)
         if (found != np.floor(found)).any() or found[0] < 0:
-            raise ValueError(f"y must hold class numbers 0, 1, ... K - 1, got {_some(found)}; {_ENCODE}.")
+            raise ValueError(f"y must hold class numbers 0, 1, ... K - 1, got {_some(found)}; {_ADVICE}.")
         if self.n_classes is None and (len(found) < 2 or found[-1] != len(found) - 1):
             raise ValueError(
-                f"y must hold every class number 0 to K - 1 with K >= 2, got {_some(found)}; {_ENCODE}, "
+                f"y must hold every class number 0 to K - 1 with K >= 2, got {_some(found)}; {_ADVICE}, "
                 "or give the number of classes, GLM(..., n_classes=K)."
             )
         if self.n_classes is not None and found[-1] >= self.n_classes:
@@ -108,7 +123,7 @@ class Multinomial(Loss):
 def _labels(y: Any) -> Array:
     kind = np.asarray(y).dtype.kind
     if kind in "OUS":
-        raise ValueError(f"y must hold numbers, got dtype {np.asarray(y).dtype}; {_ENCODE}.")
+        raise ValueError(f"y must hold numbers, got dtype {np.asarray(y).dtype}; {_ADVICE}.")
     labels = vector("y", numbers("y", y))
     if not labels.size:
         raise ValueError("y must hold at least one label, got none.")

@@ -13,7 +13,15 @@ from tether.objectives.losses.base import Labels, Loss
 
 @dataclass(frozen=True)
 class Squared(Loss):
-    """(z - y)^2 / 2."""
+    """(z - y)^2 / 2.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from tether.objectives.losses import Squared
+    >>> Squared().slopes(np.array([1.0, 3.0]), np.array([0.0, 5.0]))
+    array([ 1., -2.])
+    """
 
     curvature = 1.0
     convexity = 1.0
@@ -39,6 +47,13 @@ class Huber(Loss):
     ----------
     delta : float
         The residual from which the loss grows linearly.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from tether.objectives.losses import Huber
+    >>> Huber(delta=1.0).slopes(np.array([0.5, 9.0]), np.zeros(2))
+    array([0.5, 1. ])
     """
 
     delta: float = 1.35
@@ -65,7 +80,15 @@ class Huber(Loss):
 
 @dataclass(frozen=True)
 class Poisson(Loss):
-    """exp(z) - y z with y >= 0, the negative log-likelihood of counts up to a constant."""
+    """exp(z) - y z with y >= 0, the negative log-likelihood of counts up to a constant.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from tether.objectives.losses import Poisson
+    >>> Poisson().slopes(np.zeros(2), np.array([0.0, 3.0]))
+    array([ 1., -2.])
+    """
 
     def prepare(self, y: Any) -> Labels:
         """Return the counts as floats."""
