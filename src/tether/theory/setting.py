@@ -67,8 +67,8 @@ class Setting:
             count("workers.workers", self.workers.workers)
         if max(self.difficulty, self.kappa if self.strongly_convex else 0.0) > LARGEST_NUMBER:
             raise ValueError(
-                f"accuracy and convexity must not be {LARGEST_NUMBER:g} times smaller than smoothness, got accuracy "
-                f"{self.accuracy:g}, convexity {self.convexity:g} and smoothness {self.smoothness:g}."
+                f"accuracy and convexity must not be {LARGEST_NUMBER:g} times smaller than smoothness, got "
+                f"accuracy {self.accuracy:g}, convexity {self.convexity:g} and smoothness {self.smoothness:g}."
             )
 
     @classmethod
