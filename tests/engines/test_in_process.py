@@ -327,3 +327,36 @@ def test_proxskip_svrg_learns_duals_that_sum_to_zero(unequal):
     duals = np.array([one.duals[-1] for one in memory])
     assert np.abs(duals).max() > 0.1
     np.testing.assert_allclose(duals.sum(axis=0), 0, atol=1e-12)
+
+
+class Boastful(tether.Objective):
+    """A worker's objective that reports a loss of its choice."""
+
+    def __init__(self, objective, boast):
+        self.objective, self.boast = objective, boast
+        self.n_samples, self.dim = objective.n_samples, objective.dim
+
+    @property
+    def smoothness(self):
+        return self.objective.smoothness
+
+    def evaluate(self, x):
+        value, gradient, _ = self.objective.evaluate(x)
+        return Evaluation(value + self.boast, gradient)
+
+    def batch_gradient(self, x, batch, anchor=None, slopes=None):
+        return self.objective.batch_gradient(x, batch, anchor)
+
+
+@pytest.mark.parametrize("method", ["lbfgs", "skip", "dp-svrg"])
+def test_one_worker_cannot_choose_what_tol_means(method):
+    rng = np.random.default_rng(0)
+    workers = []
+    for k in range(3):
+        X = rng.standard_normal((40, 3))
+        local = tether.GLM(X, X @ np.ones(3) + k, "squared", l2=0.1)
+        workers.append(Boastful(local, -1e6 if k == 1 else 0.0))
+    sol = tether.solve(tether.Federation(workers), method=method, tol=1e-6, max_rounds=500)
+    honest = tether.Federation([worker.objective for worker in workers])
+    best = tether.solve(honest, method="lbfgs", tol=1e-12)
+    assert sol.success and honest.value(sol.x) - best.fun <= 1e-5
