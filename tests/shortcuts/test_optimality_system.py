@@ -100,3 +100,42 @@ def test_maros_meszaros_problems_reach_their_published_values(name):
         sol = tether.solve(objective, constraint, method, tol=1e-9)
         assert sol.success
         assert sol.fun == pytest.approx(MAROS_MESZAROS[name], rel=1e-8, abs=1e-9)
+
+
+@pytest.mark.parametrize("kind", [np.asarray, sparse.csr_array])
+@pytest.mark.parametrize("equations", [0, 1, 7, 40])
+def test_a_diagonal_matrix_makes_the_answer_a_projection(kind, equations):
+    rng, p = np.random.default_rng(equations), 40
+    diagonal, g = 10.0 ** rng.uniform(-3, 3, p), rng.standard_normal(p)
+    A = rng.standard_normal((equations, p)) * (rng.random((equations, p)) < 0.6)
+    b = A @ rng.standard_normal(p)
+    constraint = tether.Affine(kind(A), b) if equations else None
+    sol = tether.solve(tether.Quadratic(matrix=kind(np.diag(diagonal / 2)), linear=g), constraint, tol=1e-10)
+    system = np.block([[np.diag(diagonal), A.T], [A, np.zeros((equations, equations))]])
+    expected = np.linalg.lstsq(system, np.concatenate([-g, b]), rcond=None)[0][:p]
+    assert sol.success and "solved directly" in sol.message and sol.counts.rounds == 2
+    np.testing.assert_allclose(sol.x, expected, rtol=1e-7, atol=1e-7)
+
+
+def test_many_variables_with_few_dense_equations_are_calibrated_directly():
+    rng = np.random.default_rng(0)
+    weights, A = rng.uniform(0.5, 2.0, 20_000), rng.standard_normal((12, 20_000))
+    b, g = rng.standard_normal(12), rng.standard_normal(20_000)
+    objective = tether.Quadratic(matrix=sparse.diags_array(weights / 2).tocsr(), linear=g)
+    sol = tether.solve(objective, tether.Affine(A, b), tol=1e-12)
+    multipliers = np.linalg.solve((A / weights) @ A.T, b + (A / weights) @ g)
+    np.testing.assert_allclose(sol.x, (A.T @ multipliers - g) / weights, atol=1e-11)
+    np.testing.assert_allclose(sol.multipliers, multipliers, atol=1e-11)
+    assert "solved directly" in sol.message
+
+
+@pytest.mark.parametrize("smallest", [0.0, 1e-15])
+def test_a_diagonal_with_a_vanishing_entry_is_not_scaled_by_it(smallest):
+    objective = tether.Quadratic(matrix=np.diag([1.0, 2.0, smallest]), linear=[1.0, 0.0, 0.0])
+    sol = tether.solve(objective, tether.Affine([1.0, 1.0, 1.0], 1.0), tol=1e-8)
+    np.testing.assert_allclose(sol.x, [-0.5, 0.0, 1.5], atol=1e-6)
+
+
+def test_a_large_diagonal_knows_its_eigenvalues():
+    objective = tether.Quadratic(matrix=sparse.diags_array(np.linspace(1.0, 3.0, 5_000)).tocsr())
+    assert objective.smoothness == (6.0, 6.0, 2.0, True)

@@ -28,7 +28,14 @@ from tether.objectives.spectrum import (
     smallest_gram_eigenvalue,
     smallest_sparse_eigenvalue,
 )
-from tether.objectives.symmetric import DENSE_LIMIT, ROUNDING, largest_entry, spectrum_of, symmetric
+from tether.objectives.symmetric import (
+    DENSE_LIMIT,
+    ROUNDING,
+    diagonal_of,
+    largest_entry,
+    spectrum_of,
+    symmetric,
+)
 from tether.objectives.walk import Walk, Walked, walk_in_numpy
 
 if TYPE_CHECKING:
@@ -265,7 +272,9 @@ class _MatrixForm(Form):
         return 2.0 * (self.matrix @ v)
 
     def smoothness(self) -> Smoothness:
-        if self.dim <= DENSE_LIMIT:
+        if diagonal_of(self.matrix) is not None:
+            below = self.smallest
+        elif self.dim <= DENSE_LIMIT:
             below = self.smallest - self.dim * float(np.finfo(np.float64).eps) * self.largest
         elif sparse.issparse(self.matrix):
             below = smallest_sparse_eigenvalue(self.matrix, self.largest)

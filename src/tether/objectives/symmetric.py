@@ -7,6 +7,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 from scipy.linalg import eigvalsh
 
+from tether.arrays import Array
 from tether.objectives.spectrum import largest_eigenvalue, largest_ritz_value
 
 DENSE_LIMIT = 1000  # size up to which all eigenvalues are computed
@@ -32,9 +33,18 @@ def largest_entry(matrix: Any) -> float:
     return max(float(matrix.max()), -float(matrix.min()))
 
 
+def diagonal_of(matrix: NDArray[Any] | sparse.csr_array) -> Array | None:
+    """Return the diagonal of a matrix that has nothing else; None for others."""
+    diagonal = matrix.diagonal()
+    entries = np.count_nonzero(matrix) if isinstance(matrix, np.ndarray) else matrix.count_nonzero()
+    return diagonal if entries == np.count_nonzero(diagonal) else None
+
+
 def spectrum_of(matrix: NDArray[Any] | sparse.csr_array) -> tuple[float, float]:
     """Return the extreme eigenvalues of C, both from above if C is large (then a negative one is proof)."""
-    p = matrix.shape[0]
+    p, diagonal = matrix.shape[0], diagonal_of(matrix)
+    if diagonal is not None:
+        return float(diagonal.min()), float(diagonal.max())
     if p <= DENSE_LIMIT:
         values = eigvalsh(matrix if isinstance(matrix, np.ndarray) else matrix.toarray())
         return float(values[0]), float(values[-1])
