@@ -8,7 +8,7 @@ import pytest
 
 import tether
 from tether import Status
-from tether.methods import NAMES, DelayedSGD, DelayedSVRG, Nesterov, ProxSkip
+from tether.methods import LBFGS, NAMES, DelayedSGD, DelayedSVRG, Nesterov, ProxSkip, Regularised
 from tether.requests import Measured
 
 LEARN_THE_DUAL = ("skip", "proxskip", "proxskip-svrg")
@@ -109,6 +109,42 @@ def test_a_point_that_no_longer_moves_ends_the_run(method):
     objective = tether.Quadratic(matrix=np.eye(3), linear=np.ones(3))
     sol = tether.solve(objective, tether.Affine(np.ones((1, 3)), [3.0]), method, tol=0.0)
     assert sol.status in (Status.EXHAUSTED, Status.CONVERGED) and sol.counts.rounds < 400
+
+
+@pytest.mark.parametrize(
+    "inner", [Nesterov(), LBFGS(), DelayedSVRG()], ids=lambda method: type(method).__name__
+)
+def test_a_point_that_a_strong_pull_holds_is_not_the_end(objective, constraint, inner):
+    sol = tether.solve(objective, constraint, Regularised(inner, strength=1e20, floor=1e-30), max_passes=900)
+    assert sol.success
+
+
+def test_a_long_first_walk_of_a_federation_is_cut_to_the_time_left():
+    workers = tether.Federation([logistic(), logistic()])
+    endless = DelayedSGD(interval=10**7, stage_length=10**7, batch_size=1)
+    sol = tether.solve(workers, None, endless, tol=0.0, max_seconds=0.2, audit=None)
+    assert sol.status is Status.MAX_SECONDS and 0 < sol.counts.steps < 10**6
+
+
+def test_single_precision_is_no_lack_of_convexity():
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((200, 5)).astype(np.float32)
+    y = (X @ np.ones(5, np.float32) + rng.standard_normal(200).astype(np.float32)).astype(np.float32)
+
+    def gradient(x, batch):
+        rows = X[batch]
+        return (rows.T @ (rows @ x.astype(np.float32) - y[batch]) / len(batch)).astype(float)
+
+    def value(x, batch):
+        return float(0.5 * np.mean((X[batch] @ x.astype(np.float32) - y[batch]) ** 2))
+
+    constants = tether.Smoothness(40.0, 2.0, 0.1)
+    objective = tether.FiniteSum(gradient, value, 200, 5, smoothness=constants, convex=True)
+    for tol in (1e-9, 1e-12):
+        for seed in range(8):
+            x0 = 10.0 * np.random.default_rng(seed).standard_normal(5)
+            sol = tether.solve(objective, None, "lbfgs", x0=x0, tol=tol, max_rounds=60)
+            assert sol.gap is not None and "convex" not in sol.message
 
 
 # --- audits ----------------------------------------------------------------------------------------------

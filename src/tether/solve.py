@@ -10,8 +10,8 @@ turns, a `Judge` says when the run is over, a `Record` writes its history, a `Ke
 """
 
 from collections.abc import Iterator
+from functools import partial
 from os import PathLike
-from pathlib import Path
 from typing import Any, NamedTuple, Protocol
 
 from numpy.typing import ArrayLike
@@ -26,8 +26,8 @@ from tether.objectives import Objective
 from tether.requests import Reply
 from tether.run.budgets import Budgets, Clock
 from tether.run.callback import Callback, Listener, as_callback
-from tether.run.keeper import Keeper, as_path
-from tether.run.opening import Opening, as_audit, as_objective, as_tol
+from tether.run.keeper import Keeper
+from tether.run.opening import Opening, Terms, as_audit, as_objective
 from tether.run.progress import progress
 from tether.run.record import Record
 from tether.run.solution import Counts, Solution
@@ -125,28 +125,23 @@ def solve(
     """
     clock, place = Clock(), as_engine(engine, as_objective(objective))
     with place.together(), one_blas_thread():
-        budgets = Budgets.checked(max_passes, max_rounds, max_seconds)
-        tol, audit, verbose = as_tol(tol), as_audit(audit), switch("verbose", verbose)
-        listener, path = Listener(as_callback(callback)), _path(checkpoint, place)
+        limits = partial(Budgets.checked, max_passes, max_rounds, max_seconds)
+        terms = place.agree(partial(Terms.checked, tol, audit, limits, checkpoint), Terms)
+        verbose, listener = switch("verbose", verbose), Listener(as_callback(callback))
         opening = Opening(objective, constraint, method, x0=x0, seed=seed, engine=place)
-        way = opening.way(tol)
-        conversation, run = opening.conversation(way, audit)
+        way = opening.way(terms.tol)
+        conversation, run = opening.conversation(way, terms.audit)
         judge = Judge(
             Accuracy(way.inner_tol, conversation.facts.smoothness.convexity), conversation.algorithm
         )
-        keeper = Keeper(path, opening.identity(way, conversation) if path else None, place.save_every)
+        identity = opening.identity(way, conversation) if terms.checkpoint else None
+        keeper = Keeper(terms.checkpoint, identity, place.save_every)
         with progress(verbose and place.leads, conversation.algorithm.title) as reporter:
             record = Record(conversation.facts, reporter)
-            supervisor = Supervisor(conversation, way, judge, budgets, clock, listener, record, keeper)
+            supervisor = Supervisor(conversation, way, judge, terms.budgets, clock, listener, record, keeper)
             solution = _solution(conversation, run, supervisor)
             reporter.end(solution.message)
     return solution
-
-
-def _path(checkpoint: Any, engine: Engine) -> Path | None:
-    """Return where to keep the run, which the leader has checked."""
-    place = engine.agree(lambda: str(as_path(checkpoint) or ""), str)
-    return Path(place) if place else None
 
 
 def _solution(conversation: Conversation, run: Run, supervisor: Supervisor) -> Solution:

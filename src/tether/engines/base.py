@@ -40,6 +40,9 @@ class Engine(ABC):
     #: Whether all data is in this process and in one piece, so that shortcuts may look at it.
     local: bool = False
 
+    #: Whether a request may be made whose answer is thrown away, to see how long it takes.
+    rehearses: bool = True
+
     #: Whether this process prints and writes files; of several that run the same conversation one does.
     leads: bool = True
 

@@ -107,6 +107,10 @@ class Algorithm(ABC, Generic[S]):
         """Say whether a rise of F is mended here, so that the loop need not stop the run."""
         return False
 
+    def settled(self, state: S) -> bool:
+        """Say whether a stage that does not move the estimate shows that none will."""
+        return True
+
     def exhausted(self, state: S) -> bool:
         """Say whether floating-point arithmetic allows no further progress."""
         return False

@@ -146,10 +146,13 @@ class RegularisedAlgorithm(Algorithm[RegularisedState]):
         """Say whether the inner method does."""
         return self._at(state.strength).recovers(state.inner)
 
+    def settled(self, state: RegularisedState) -> bool:
+        """Say whether the pull is at its weakest: before, a stage may stand still and the next one move."""
+        return state.strength <= self.floor * self.strength
+
     def exhausted(self, state: RegularisedState) -> bool:
         """Say whether the inner method is exhausted at the weakest pull."""
-        weakest = state.strength <= self.floor * self.strength
-        return weakest and self._at(state.strength).exhausted(state.inner)
+        return self.settled(state) and self._at(state.strength).exhausted(state.inner)
 
     def describe(self, state: RegularisedState) -> str:
         """Say what the inner method says."""

@@ -113,8 +113,8 @@ def check_kinds(kinds: Sequence[Kind], worker: str = "worker") -> None:
     """Refuse workers whose objectives differ in more than their data; ``worker`` is what to call them."""
     first = kinds[0]
     for k, kind in enumerate(kinds):
-        for name in {**first, **kind}:
-            one, other = first.get(name), kind.get(name)
+        for name in [name for name in first if name in kind]:  # what a worker does not know is no difference
+            one, other = first[name], kind[name]
             if not _same(one, other):
                 raise ValueError(
                     f"objectives may differ in their data only: {name} is {one!r} on {worker} 0 and "

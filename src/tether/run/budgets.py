@@ -3,33 +3,31 @@
 import math
 import time
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, NamedTuple
 
-from tether.inputs import positive
+from tether.inputs import positive, positive_integer
 from tether.problem import Facts
 from tether.requests import Descend
 from tether.run.solution import Counts, Status
-from tether.run.turn import Question, Run, price
+from tether.run.turn import Question, Run, price_of_step
 
 DEFAULT_PASSES = 1000.0
 
 
-@dataclass(frozen=True)
-class Budgets:
+class Budgets(NamedTuple):
     """The limits of a run; the first that is met ends it. They are for the method's own work and all time."""
 
     max_passes: float | None
-    max_rounds: float | None
+    max_rounds: int | None
     max_seconds: float | None
 
     @classmethod
     def checked(cls, max_passes: Any, max_rounds: Any, max_seconds: Any) -> "Budgets":
         """Return budgets that make sense, 1000 passes where nothing is said."""
-        budgets = {"max_passes": max_passes, "max_rounds": max_rounds, "max_seconds": max_seconds}
-        limits = {name: _limit(name, value) for name, value in budgets.items()}
-        if all(value is None for value in limits.values()):
-            limits["max_passes"] = DEFAULT_PASSES
-        return cls(**limits)
+        passes, seconds = _limit("max_passes", max_passes), _limit("max_seconds", max_seconds)
+        rounds = None if _is_unlimited(max_rounds) else positive_integer("max_rounds", max_rounds)
+        unlimited = passes is rounds is seconds is None
+        return cls(DEFAULT_PASSES if unlimited else passes, rounds, seconds)
 
     def spent(self, counts: Counts, seconds: float, facts: Facts) -> Status | None:
         """Return the budget that is used up, if one is."""
@@ -54,9 +52,9 @@ class Budgets:
         if self.max_passes is not None:
             gradients = self.max_passes * facts.n_samples - run.counts.gradients
         left, status = min((gradients, Status.MAX_PASSES), (affordable, Status.MAX_SECONDS), key=_amount)
-        fixed, step = price(question.request, facts)
         if not isinstance(question.request, Descend):
-            return (question, None) if fixed <= gradients else (None, Status.MAX_PASSES)
+            return (question, None) if facts.n_samples <= gradients else (None, Status.MAX_PASSES)
+        step = price_of_step(question.request, facts)
         if step * question.request.steps <= left:
             return question, None
         return _shortened(question, question.request, int(left // step), status), status
@@ -110,6 +108,8 @@ def _amount(pair: tuple[float, Status]) -> float:
 
 
 def _limit(name: str, value: Any) -> float | None:
-    """Return a budget; infinity is none."""
-    unlimited = value is None or (isinstance(value, float) and value == math.inf)
-    return None if unlimited else positive(name, value)
+    return None if _is_unlimited(value) else positive(name, value)
+
+
+def _is_unlimited(value: Any) -> bool:
+    return value is None or (isinstance(value, float) and value == math.inf)

@@ -60,8 +60,8 @@ class Kept(NamedTuple):
 class Keeper:
     """Writes a run to its checkpoint, at most as often as the engine says."""
 
-    def __init__(self, path: Path | None, identity: Identity | None, pause: float) -> None:
-        self._path, self._identity, self._pause = path, identity, pause
+    def __init__(self, place: str, identity: Identity | None, pause: float) -> None:
+        self._path, self._identity, self._pause = Path(place) if place else None, identity, pause
         self._saved = time.monotonic()
 
     @property

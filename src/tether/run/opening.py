@@ -1,6 +1,7 @@
 """The beginning of a run: the user's words, validated once and turned into a conversation."""
 
-from typing import Any
+from collections.abc import Callable
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -12,10 +13,26 @@ from tether.methods import as_method
 from tether.needs import check_needs
 from tether.objectives import Objective
 from tether.problem import Problem
-from tether.run.keeper import Identity
+from tether.run.budgets import Budgets
+from tether.run.keeper import Identity, as_path
 from tether.run.solution import Solution
 from tether.run.turn import Conversation, Run
 from tether.shortcuts import Way, shortest_way
+
+
+class Terms(NamedTuple):
+    """What a run is to reach and may cost; in a job of several processes the leader's word counts."""
+
+    tol: float
+    audit: float | None
+    budgets: Budgets
+    checkpoint: str  # empty: the run is not kept
+
+    @classmethod
+    def checked(cls, tol: Any, audit: Any, budgets: Callable[[], Budgets], checkpoint: Any) -> "Terms":
+        """Return terms that make sense, or refuse them."""
+        path = as_path(checkpoint)
+        return cls(as_tol(tol), as_audit(audit), budgets(), "" if path is None else str(path))
 
 
 class Opening:

@@ -39,7 +39,7 @@ class Tangent(NamedTuple):
     point: Array
     value: float
     gradient: Array
-    scale: float
+    scale: float  # the largest ||grad F|| seen so far
 
 
 def better(candidate: Incumbent, best: Incumbent | None) -> Incumbent:

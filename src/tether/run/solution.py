@@ -159,7 +159,8 @@ class Solution:
     residual : float
         ||A x - b||.
     multipliers : ndarray or None
-        lambda with grad F(x) = A^T lambda at the optimum; None where gradients are spread over workers.
+        lambda with grad F(x) = A^T lambda at the optimum, from an exact projection of grad F(x); None where
+        workers withhold their gradients.
     status, message, success
         Why the run stopped, in words, and whether it reached ``tol``.
     counts : Counts

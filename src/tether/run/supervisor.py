@@ -179,7 +179,7 @@ class Supervisor:
     def _rehearse(self, run: Run, question: Question) -> None:
         """Time a few steps if there is a limit on time and the first walk is about to begin."""
         walk = question.request
-        if self.budgets.max_seconds is None or self.clock.pace or not self._engine.local:
+        if self.budgets.max_seconds is None or self.clock.pace or not self._engine.rehearses:
             return
         if not isinstance(walk, Descend):
             return
@@ -189,7 +189,10 @@ class Supervisor:
                 self.conversation.problem, walk._replace(steps=steps), run.memory
             )
             self.clock.saw(reply.work.gradients, time.perf_counter() - began)
-        self.verdict = self.verdict._replace(affordable=self.clock.affordable(self.budgets.max_seconds))
+        self.verdict = self._engine.agree(self._with_pace, Verdict)
+
+    def _with_pace(self) -> Verdict:
+        return self.verdict._replace(affordable=self.clock.affordable(self.budgets.max_seconds))
 
     def _remeasured(self, run: Run) -> Run:
         """Measure the best point of a checkpoint again before it is believed."""

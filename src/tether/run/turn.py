@@ -144,15 +144,18 @@ class Conversation:
         if state.stage == before:
             return run
         here = self.estimate(run)
-        return run._replace(stage_end=here, still=run.still + 1 if _same(run.stage_end, here) else 0)
+        stays = _same(run.stage_end, here) and self.algorithm.settled(state)
+        return run._replace(stage_end=here, still=run.still + 1 if stays else 0)
 
     def _probed(self, run: Run, reply: Measured) -> Run:
         """Compare F here and where it was measured before with what a convex function allows."""
-        here = tangent_at(reply)
+        here, before, mu = tangent_at(reply), run.tangent, self.facts.smoothness.convexity
         if here is None:
             return run
-        mu, before = self.facts.smoothness.convexity, run.tangent
-        found = "" if before is None else contradiction(before, here, mu) or contradiction(here, before, mu)
+        if before is None:
+            return run._replace(tangent=here)
+        here = here._replace(scale=max(here.scale, before.scale))  # single precision errs by a share of that
+        found = contradiction(before, here, mu) or contradiction(here, before, mu)
         return run._replace(tangent=here, nonconvex=found)
 
     def _audit_is_due(self, run: Run) -> bool:
@@ -170,15 +173,13 @@ class Conversation:
         return run._replace(state=self.algorithm.warm(state), memory=memory, confirm=None)
 
 
-def price(request: Request, facts: Facts) -> tuple[float, float]:
-    """Return the component gradients that a request costs at most, before the first step and a step."""
-    if not isinstance(request, Descend):
-        return float(facts.n_samples), 0.0
-    each = facts.anchored_price if request.anchor is not None else 1
-    if request.batch_size is None:
-        return 0.0, float(each * facts.n_samples)
-    workers = max(1, round(request.participation * facts.n_workers))
-    return 0.0, float(each * workers * request.batch_size)
+def price_of_step(walk: Descend, facts: Facts) -> float:
+    """Return the component gradients that a step of a walk costs all workers together."""
+    each = facts.anchored_price if walk.anchor is not None else 1
+    if walk.batch_size is None:
+        return float(each * facts.n_samples)
+    workers = max(1, round(walk.participation * facts.n_workers))
+    return float(each * workers * walk.batch_size)
 
 
 def _same(one: Array | None, other: Array) -> bool:

@@ -59,6 +59,7 @@ class Flower(Engine):
     """
 
     save_every = 0.0
+    rehearses = False  # it would cost a round and reveal something
 
     def __init__(
         self,
