@@ -92,9 +92,7 @@ class Measured(NamedTuple):
     certificate: float  # an upper bound on ||P grad F(point)||^2
     scale: float  # ||grad F(point)||
     gradient: Array | None  # P grad F(point); None if no tangent was asked for
-    normal: (
-        Array | None
-    )  # an approximation of grad F(point) in range(A^T); None where it is spread over workers
+    normal: Array | None  # grad F(point) - P grad F(point); None if no tangent was asked for
     work: Work
     complete: bool = True  # False: some workers' last known numbers stand in for fresh ones
     size: float | None = None  # of F, for accuracies relative to it; None: |value|

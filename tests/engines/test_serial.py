@@ -63,7 +63,6 @@ def test_a_gradient_without_a_projection_is_certified_by_the_dual(problem):
     reply, _ = Serial().exchange(problem, request, Memory(duals=h[None]))
     misfit = problem.objective.gradient(START) - h
     assert reply.gradient is None
-    np.testing.assert_array_equal(reply.normal, h)
     assert reply.certificate == pytest.approx(misfit @ misfit)
     assert reply.work == Work(gradients=N)
 

@@ -2,15 +2,13 @@
 
 from typing import final
 
-import numpy as np
-
 from tether.engines import local_work
 from tether.engines.averaging import form_reply
 from tether.engines.base import Engine
 from tether.engines.local_work import Memory, Worker
 from tether.objectives.pool import Card, Pool
 from tether.problem import Facts, Problem
-from tether.requests import Measured, Reply, Request
+from tether.requests import Reply, Request
 
 ROUND_WORK = 400_000  # numbers that compiled code reads while Python gets through a round
 
@@ -30,7 +28,4 @@ class Serial(Engine):
         """Work, project, settle."""
         local, memory = local_work.work(Worker(problem.objective, problem.seed), request, memory)
         reply, projected = form_reply(problem.constraint, request, [local_work.report(local)])
-        if isinstance(reply, Measured) and reply.normal is None:  # h stands in for the projection: P h = 0
-            normal = np.zeros(problem.objective.dim) if local.dual is None else local.dual
-            reply = reply._replace(normal=normal)
         return reply, local_work.settle(request, local, projected, memory)

@@ -84,7 +84,10 @@ class Closing:
         status, gap = _judged(ending.status, accuracy.is_met(best)), accuracy.gap(best)
         detail = ending.detail if status is ending.status else ""
         algorithm = self.conversation.algorithm
-        remarks = [status.message + detail, algorithm.describe(run.state), self.way.note, self._doubt(run)]
+        words = status.message
+        if status is Status.CONVERGED and math.isnan(gap):
+            words = "the projected gradient is within tol"
+        remarks = [words + detail, algorithm.describe(run.state), self.way.note, self._doubt(run)]
         return Solution(
             x=best.x,
             fun=best.value,
