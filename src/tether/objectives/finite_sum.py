@@ -9,9 +9,9 @@ import numpy as np
 from tether.arrays import Array, Indices
 from tether.inputs import nonnegative, positive_integer
 from tether.lazy import lazy
-from tether.objectives.base import Evaluation, Objective, Smoothness
+from tether.objectives.base import Evaluation, Objective, Smoothness, probe_digest
 from tether.objectives.convexity import as_convex
-from tether.objectives.estimate import checked_smoothness, known_or_estimated, told_or_seen
+from tether.objectives.estimate import checked_smoothness, known_or_estimated, told, told_or_seen
 
 Function = Callable[[Array, Indices], Any]
 
@@ -110,6 +110,10 @@ class FiniteSum(Objective):
     def nonconvexity(self) -> str:
         """What shows that F is not convex, or not as strongly as was said; empty where nothing does."""
         return told_or_seen(self, self._convex, self._known, self._convexity)
+
+    def digest(self) -> str:
+        """Return a hexadecimal digest of the settings, and of the functions at two points."""
+        return probe_digest(self, *told(self._convex, self._known, self._convexity))
 
     def _checked_gradient(self, x: Array, batch: Indices) -> Array:
         """Return a copy, because the user's function may hand out the same buffer twice."""
