@@ -53,7 +53,7 @@ def nonconvexity_of(objective: Objective, convexity: float) -> str:
 
 
 def _pairs(home: Array, gradient: Gradient, rng: np.random.Generator) -> Iterator[tuple[Array, Array]]:
-    """Yield neighbours on lines through home and through 0, and lowest neighbours of the ends of the lines."""
+    """Yield neighbours on lines through home and through 0, and lowest neighbours of their ends."""
     origin = np.zeros_like(home)
     for centre in (home, origin) if home.any() else (origin,):
         for radius in max(1.0, float(np.linalg.norm(centre))) * np.array(_RADII):

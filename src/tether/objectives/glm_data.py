@@ -23,7 +23,7 @@ def require_length(name: str, array: NDArray[Any], length: int) -> None:
         raise ValueError(f"{name} must have one entry for each of the {length} rows of X, got {got}.")
 
 
-def moderate_outputs(n_outputs: int, n_columns: int) -> int:
+def fitting(n_outputs: int, n_columns: int) -> int:
     """Return how many numbers predict a sample, or refuse so many that no memory holds the coefficients."""
     if n_columns * n_outputs > LARGEST_DIMENSION:
         raise ValueError(
