@@ -1,6 +1,7 @@
 """What users hand in: turned into numbers and arrays once, or refused in a sentence that names the argument.
 
-Single values: `number`, `nonnegative`, `positive`, `whole_number`, `positive_integer` and `switch`.
+Single values: `number`, `nonnegative`, `positive`, `whole_number`, `positive_integer`, `dimension` and
+`switch`.
 Arrays, each built on the one before: `plain_array` (of anything), `numbers` (of real numbers), `vector` (a
 float64 one) and `matrix` (data, used as it is where possible); `fresh_matrix` is the caller's own copy.
 """
@@ -21,6 +22,7 @@ LARGEST_DATUM = 1e45  # the same for fourth powers: curvatures are squares of da
 LARGEST_FLOAT32 = 1e30  # the same for products in single precision
 SMALLEST_NUMBER = 1.0 / LARGEST_NUMBER
 LARGEST_INTEGER = 2**63 - 1
+LARGEST_DIMENSION = 2**40  # a vector of as many numbers takes 8 TiB
 
 _REAL_KINDS = "biuf"  # booleans, integers, unsigned integers, floats
 _BLOCK = 1 << 20  # numbers looked at together, so that checking a memory map does not load it
@@ -79,6 +81,14 @@ def positive_integer(name: str, value: Any) -> int:
     found = whole_number(name, value, least=1)
     if found > LARGEST_INTEGER:
         raise ValueError(f"{name} must be a whole number below 2**63, got {shown(value)}.")
+    return found
+
+
+def dimension(name: str, value: Any) -> int:
+    """Return the value as the length of a vector, or refuse one that no memory holds."""
+    found = positive_integer(name, value)
+    if found > LARGEST_DIMENSION:
+        raise ValueError(f"{name} must be at most 2**40, because vectors are kept in memory, got {found}.")
     return found
 
 

@@ -61,6 +61,9 @@ GLM_MISTAKES = {
     "one class": ("n_classes", {"n_classes": 1, "loss": "multinomial"}),
     "classes of a number": ("n_classes", {"n_classes": 3, "loss": "squared"}),
     "classes of a loss object": ("n_classes", {"n_classes": 3, "loss": Multinomial()}),
+    "classes of an array": ("n_classes", {"n_classes": 3, "loss": np.ones((4, 3))}),
+    "array for loss": ("loss", {"loss": np.ones((40, 3))}),
+    "classes beyond memory": ("n_classes", {"n_classes": 10**12, "loss": "multinomial"}),
     "a class beyond": ("y", {"y": _with(Y, 5.0), "n_classes": 3, "loss": "multinomial"}),
     "negative weight": ("sample_weight", {"sample_weight": _with(np.ones(4), -1.0)}),
     "zero weights": ("sample_weight", {"sample_weight": np.zeros(4)}),
@@ -181,6 +184,37 @@ def test_functions_that_return_something_else_later_are_named(name):
     objective = FiniteSum(**{**functions, name: WRONG_LATER[name]}, n_samples=9, dim=2)
     with pytest.raises(ValueError, match=rf"^{name}\(x, batch\) must return [^\n]*\.$"):
         objective.evaluate(np.zeros(2))
+
+
+SQUARES = {"gradient": lambda x, batch: np.array(x), "value": lambda x, batch: 0.5 * float(x @ x)}
+SUM_MISTAKES = {
+    "ragged gradient": (r"gradient\(x, batch\)", {"gradient": lambda x, batch: [[1.0], [1.0, 2.0]]}),
+    "ragged value": (r"value\(x, batch\)", {"value": lambda x, batch: [[1.0], [1.0, 2.0]]}),
+    "gradient of x alone": ("gradient", {"gradient": lambda x: np.array(x)}),
+    "value of x alone": ("value", {"value": lambda x: 0.0}),
+    "value of three": ("value", {"value": lambda x, batch, more: 0.0}),
+    "dim beyond memory": ("dim", {"dim": 10**15}),
+}
+
+
+@pytest.mark.parametrize("mistake", SUM_MISTAKES)
+def test_finite_sum_refuses(mistake):
+    name, arguments = SUM_MISTAKES[mistake]
+    with pytest.raises(ValueError, match=rf"^{name} must [^\n]*\.$"):
+        FiniteSum(**{**SQUARES, "n_samples": 9, "dim": 2, **arguments})
+
+
+def test_an_error_inside_a_users_function_is_left_as_it_is():
+    def broken(x, batch):
+        return len(3)
+
+    with pytest.raises(TypeError, match=r"object of type 'int' has no len"):
+        FiniteSum(**{**SQUARES, "value": broken}, n_samples=9, dim=2)
+
+
+def test_functions_whose_arguments_nobody_knows_are_called():
+    assert FiniteSum(SQUARES["gradient"], np.vdot, 1, 1).n_samples == 1
+    assert FiniteSum(lambda *given: np.array(given[0]), SQUARES["value"], 9, 2).dim == 2
 
 
 def test_classes_that_a_worker_lacks_are_given_by_their_number():

@@ -1,5 +1,7 @@
 """Nothing is concluded from convexity where gradients show that there is none."""
 
+import math
+
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -210,3 +212,41 @@ def test_a_loader_that_is_not_its_data_is_refused(mistake):
     dataset, words = BAD_LOADERS[mistake]
     with pytest.raises(ValueError, match=rf"^dataset must [^\n]*{words}[^\n]*\.$"):
         linear(dataset)
+
+
+class DoubleWell(torch.nn.Module):
+    """One weight that starts at 1, between which and the lower valley lies a hill."""
+
+    def __init__(self):
+        super().__init__()
+        self.w = torch.nn.Parameter(torch.ones(1, dtype=torch.float64))
+
+    def forward(self, inputs):
+        return (self.w**4 / 4 - self.w**2 / 2 + 0.1 * self.w).expand(len(inputs), 1)
+
+
+def test_a_hill_on_either_side_of_the_start_is_seen():
+    data = torch.zeros((4, 1)), torch.zeros((4, 1))
+    objective = from_torch(DoubleWell(), lambda out, target: out.mean(), data, l2=0.05)
+    assert not objective.convex
+    assert tether.solve(objective).gap is None
+
+
+def test_where_a_function_is_not_defined_its_gradient_shows_nothing():
+    log = from_value(lambda x: [x[0] - math.log(x[0] + 2.0)], lambda x: 1.0 - 1.0 / (x + 2.0))
+    assert log.convex
+
+
+@pytest.mark.parametrize("side", [1.0, -1.0])
+def test_a_dent_on_one_side_of_zero_is_seen(side):
+    def slope(x):
+        return x + side * 3.0 * np.exp(-20.0 * (x - side * 0.75) ** 2)
+
+    assert not from_value(lambda x: 0.0 * x, slope).convex  # values are asked for being finite only
+
+
+def test_a_dent_around_zero_is_seen_from_a_start_far_off():
+    def loss(w, sample):
+        return jnp.sum(jnp.sqrt(1.0 + w**2) - 2.0 * jnp.exp(-(w**2))) + 0.0 * sample
+
+    assert not from_jax(loss, np.zeros(4), np.full(1, 300.0)).convex

@@ -8,7 +8,7 @@ import torch
 from scipy import sparse
 
 import tether
-from tether.objectives import GLM, FiniteSum, Quadratic, from_jax, from_torch
+from tether.objectives import GLM, FiniteSum, Quadratic, Smoothness, from_jax, from_torch
 from tether.objectives.losses import Huber
 from tether.objectives.weighted import Weighted
 
@@ -20,13 +20,14 @@ CORRECTED = Y.copy()
 CORRECTED[3] += 1e-6
 
 
-def finite_sum(rows=X, y=Y, scale=1.0):
+def finite_sum(rows=X, y=Y, scale=1.0, **options):
     twin = GLM(rows, y, "squared")
     return FiniteSum(
         lambda x, batch: scale * twin.batch_gradient(x, batch),
         lambda x, batch: scale * 0.5 * np.mean((rows[batch] @ x - y[batch]) ** 2),
         30,
         4,
+        **options,
     )
 
 
@@ -46,6 +47,16 @@ def in_torch(rows=X, y=Y, loss=torch.nn.MSELoss, seed=0, **options):
 def squared(rows=X, y=Y, **options):
     return GLM(rows, y, "squared", **options)
 
+
+TOLD = [
+    {"smoothness": 100.0},
+    {"smoothness": 200.0},
+    {"smoothness": Smoothness(200.0, 100.0, 0.0)},
+    {"convexity": 0.02},
+    {"convexity": 0.01},
+    {"convex": True},
+    {"convex": False},
+]
 
 DIFFERENT = {
     "glm": [
@@ -78,8 +89,22 @@ DIFFERENT = {
         Weighted(squared(), 2.0),
         Weighted(squared(), 3.0),
     ],
-    "functions": [finite_sum(), finite_sum(OTHER), finite_sum(y=CORRECTED), finite_sum(scale=2.0)],
-    "jax": [in_jax(), in_jax(OTHER), in_jax(y=CORRECTED), in_jax(power=4), in_jax(start=1.0), in_jax(l2=0.1)],
+    "functions": [
+        finite_sum(),
+        finite_sum(OTHER),
+        finite_sum(y=CORRECTED),
+        finite_sum(scale=2.0),
+        *(finite_sum(**told) for told in TOLD),
+    ],
+    "jax": [
+        in_jax(),
+        in_jax(OTHER),
+        in_jax(y=CORRECTED),
+        in_jax(power=4),
+        in_jax(start=1.0),
+        in_jax(l2=0.1),
+        *(in_jax(**told) for told in TOLD),
+    ],
     "torch": [
         in_torch(),
         in_torch(OTHER),
@@ -87,6 +112,7 @@ DIFFERENT = {
         in_torch(loss=torch.nn.SmoothL1Loss),
         in_torch(seed=1),
         in_torch(l2=0.1),
+        *(in_torch(**told) for told in TOLD),
     ],
 }
 
@@ -119,6 +145,14 @@ def test_a_loss_of_ones_own_is_known_by_what_it_computes():
 
     assert GLM(X, Y, Scaled(1.0)).digest() == GLM(X, Y, Scaled(1.0)).digest()
     assert GLM(X, Y, Scaled(1.0)).digest() != GLM(X, Y, Scaled(1.1)).digest()
+
+
+def test_a_setting_of_a_loss_that_no_sample_feels_counts():
+    class Mine(Huber):
+        pass
+
+    assert GLM(X, Y, Mine(50.0)).digest() == GLM(X, Y, Mine(50.0)).digest()
+    assert GLM(X, Y, Mine(50.0)).digest() != GLM(X, Y, Mine(500.0)).digest()
 
 
 def test_the_columns_of_a_data_frame_are_the_names():

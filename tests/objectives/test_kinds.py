@@ -1,10 +1,12 @@
 """Workers of a federation share everything but their data."""
 
+import json
+
 import numpy as np
 import pytest
 
 import tether
-from tether.objectives.losses import Huber, Multinomial
+from tether.objectives.losses import Huber, Multinomial, Squared
 
 DIM = 4
 
@@ -36,6 +38,27 @@ def test_losses_of_one_class_with_other_settings_are_different_losses():
     one, other = (tether.GLM(*data(k), Huber(delta)) for k, delta in enumerate((1.0, 2.0)))
     with pytest.raises(ValueError, match=r"delta is 1.0 on worker 0 and 2.0 on worker 1"):
         tether.Federation([one, other])
+
+
+class Bent(Squared):
+    def __init__(self, setting, buffer=0.0):
+        vars(self).update(setting=setting, _buffer=np.full(2, buffer))
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [(np.float32(1.0), np.float32(2.0)), (np.int64(1), np.int64(2)), (np.array([1.0, 2.0]), np.arange(2.0))],
+)
+def test_settings_of_a_loss_may_be_numpy_numbers_and_arrays(one, other):
+    workers = [tether.GLM(*data(k), Bent(setting)) for k, setting in enumerate((one, other, one.copy()))]
+    with pytest.raises(ValueError, match=r"setting is .* on worker 0 and .* on worker 1"):
+        tether.Federation(workers[:2])
+    assert tether.Federation(workers[::2]).n_samples == 80
+    assert json.loads(json.dumps(workers[0].kind())) == workers[0].kind()
+
+
+def test_a_buffer_of_a_loss_is_no_setting():
+    assert Bent(1.0, buffer=1.0).kind() == Bent(1.0, buffer=2.0).kind()
 
 
 def test_rows_and_outputs_of_equal_product_are_different_models():

@@ -1,6 +1,9 @@
 """No constraint at all: the whole space."""
 
+from typing import Any
+
 import numpy as np
+from scipy import sparse
 
 from tether.arrays import Array
 from tether.constraints.base import Constraint
@@ -29,6 +32,11 @@ class Unconstrained(Constraint):
 
     def __init__(self, dim: int | None = None) -> None:
         self.dim = None if dim is None else positive_integer("dim", dim)
+
+    @property
+    def equations(self) -> tuple[Any, Array] | None:
+        """No rows, where their length is known."""
+        return None if self.dim is None else (sparse.csr_array((0, self.dim)), np.zeros(0))
 
     def project(self, x: Array) -> Array:
         """Return a copy of the point."""

@@ -5,7 +5,7 @@ such ends the set runs on, and repeats after its last time: (3, 5, 20) is 3, 5, 
 """
 
 from bisect import bisect_right
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence, Set
 from itertools import pairwise
 from numbers import Integral
 from typing import Any
@@ -25,8 +25,9 @@ def as_interval(interval: Any) -> Times:
             )
         return int(interval)
     try:
-        times = tuple(interval)
-        valid = all(isinstance(time, Integral) for time in times) and times[0] >= 1
+        times = () if isinstance(interval, Set | Mapping) else tuple(interval)  # those have no order
+        valid = all(isinstance(time, Integral) and not isinstance(time, bool) for time in times)
+        valid = valid and times[0] >= 1
         valid = valid and all(earlier < later for earlier, later in pairwise(times))
     except (TypeError, IndexError):
         valid = False

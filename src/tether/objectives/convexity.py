@@ -1,12 +1,14 @@
 """Is it convex? A look at pairs of points before anything is concluded from it.
 
 Gradients of a convex function never turn back: (grad f(x) - grad f(y))^T (x - y) >= mu ||x - y||^2 for all x
-and y. One pair that says otherwise is proof. Random pairs rarely find it in many dimensions, so at each point
-a few steps of Lanczos look for the direction of the smallest curvature first.
+and y. One pair that says otherwise is proof. Pairs are tried on lines through the point at which a run
+starts, and through 0. Random pairs rarely find it in many dimensions, so at the ends of each line a few steps
+of Lanczos look for the direction of the smallest curvature.
 """
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -17,6 +19,7 @@ from tether.objectives.base import Objective
 
 _SAMPLES = 256  # that are looked at; what they show is then looked at with all
 _RADII = (1e-3, 0.1, 1.0, 10.0)  # of the surroundings, relative to the size of the point
+_SHARES = (-1.0, -0.5, 0.0, 0.5, 1.0)  # of the radius: where gradients on a line are compared
 _LANCZOS_STEPS = 16
 _ROUNDING = 1e-6  # relative, of gradients that may be computed in single precision
 
@@ -38,24 +41,39 @@ def nonconvexity_of(objective: Objective, convexity: float) -> str:
     home = np.zeros(objective.dim) if objective.initial is None else objective.initial
     n = objective.n_samples
     some = None if n <= _SAMPLES else np.sort(rng.choice(n, _SAMPLES, replace=False))
-    size = max(1.0, float(np.linalg.norm(home)))
     with np.errstate(all="ignore"):  # a function need not be finite everywhere
-        for radius in _RADII:
-            direction = rng.standard_normal(objective.dim)
-            x = home + radius * size * direction / np.linalg.norm(direction)
-            for base, other in (
-                (home, x),
-                (x, _lowest_neighbour(_gradient(objective, some), x, radius * size)),
+        for base, other in _pairs(home, _gradient(objective, some), rng):
+            if (
+                _turns_back(_gradient(objective, some), base, other, convexity)
+                and (some is None or _turns_back(_gradient(objective, None), base, other, convexity))
+                and all(_is_defined(objective, x) for x in (base, other))
             ):
-                if not _turns_back(_gradient(objective, some), base, other, convexity):
-                    continue
-                if some is None or _turns_back(_gradient(objective, None), base, other, convexity):
-                    return _words(_gradient(objective, None), base, other, convexity)
+                return _words(_gradient(objective, None), base, other, convexity)
     return ""
+
+
+def _pairs(home: Array, gradient: Gradient, rng: np.random.Generator) -> Iterator[tuple[Array, Array]]:
+    """Yield neighbours on lines through home and through 0, and lowest neighbours of their ends."""
+    origin = np.zeros_like(home)
+    for centre in (home, origin) if home.any() else (origin,):
+        for radius in max(1.0, float(np.linalg.norm(centre))) * np.array(_RADII):
+            direction = rng.standard_normal(len(home))
+            reach = radius * direction / np.linalg.norm(direction)
+            yield from pairwise(centre + share * reach for share in _SHARES)
+            for end in (centre + reach, centre - reach):
+                yield end, _lowest_neighbour(gradient, end, radius)
 
 
 def _gradient(objective: Objective, batch: Indices | None) -> Gradient:
     return lambda x: objective.batch_gradient(x, batch)
+
+
+def _is_defined(objective: Objective, x: Array) -> bool:
+    """Say whether F is finite at x: the formula of a gradient may go on where the function ends."""
+    try:
+        return math.isfinite(objective.value(x))
+    except (ValueError, ArithmeticError):  # as math.log says it
+        return False
 
 
 def _turns_back(gradient: Gradient, x: Array, y: Array, convexity: float) -> bool:

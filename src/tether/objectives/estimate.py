@@ -7,6 +7,7 @@ estimates, with a margin.
 
 import math
 from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 
@@ -58,6 +59,11 @@ def checked_smoothness(smoothness: float | Smoothness | None, convexity: float) 
             f"smoothness must be positive and at least convexity = {convexity:g}, got {value:g}."
         )
     return value
+
+
+def told(convex: bool | None, known: float | Smoothness | None, convexity: float) -> tuple[Any, ...]:
+    """Return what the user told of the constants and of convexity, for a digest."""
+    return convex, tuple(known) if isinstance(known, Smoothness) else known, convexity
 
 
 def with_ridge(known: float | Smoothness | None, l2: float) -> float | Smoothness | None:

@@ -1,17 +1,19 @@
 """Any smooth finite sum, by two NumPy functions of the user's."""
 
+import inspect
 from collections.abc import Callable
 from contextlib import suppress
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from tether.arrays import Array, Indices
-from tether.inputs import nonnegative, positive_integer
+from tether.inputs import dimension, nonnegative, positive_integer, shown
 from tether.lazy import lazy
-from tether.objectives.base import Evaluation, Objective, Smoothness
+from tether.objectives.base import Evaluation, Objective, Smoothness, probe_digest
 from tether.objectives.convexity import as_convex
-from tether.objectives.estimate import checked_smoothness, known_or_estimated, told_or_seen
+from tether.objectives.estimate import checked_smoothness, known_or_estimated, told, told_or_seen
 
 Function = Callable[[Array, Indices], Any]
 
@@ -74,7 +76,7 @@ class FiniteSum(Objective):
         convex: bool | None = None,
     ) -> None:
         self.n_samples = positive_integer("n_samples", n_samples)
-        self.dim = positive_integer("dim", dim)
+        self.dim = dimension("dim", dim)
         self._convexity = nonnegative("convexity", convexity)
         self._known = checked_smoothness(smoothness, self._convexity)
         self._convex = as_convex(convex)
@@ -111,9 +113,13 @@ class FiniteSum(Objective):
         """What shows that F is not convex, or not as strongly as was said; empty where nothing does."""
         return told_or_seen(self, self._convex, self._known, self._convexity)
 
+    def digest(self) -> str:
+        """Return a hexadecimal digest of the settings, and of the functions at two points."""
+        return probe_digest(self, *told(self._convex, self._known, self._convexity))
+
     def _checked_gradient(self, x: Array, batch: Indices) -> Array:
         """Return a copy, because the user's function may hand out the same buffer twice."""
-        gradient = np.asarray(self._gradient(x, batch))
+        gradient = _as_array("gradient", self._gradient(x, batch))
         if gradient.shape != (self.dim,) or gradient.dtype.kind != "f":
             raise ValueError(
                 f"gradient(x, batch) must return {self.dim} floats (shape ({self.dim},)), "
@@ -122,7 +128,7 @@ class FiniteSum(Objective):
         return gradient.astype(np.float64)
 
     def _checked_value(self, x: Array, batch: Indices) -> float:
-        value = np.asarray(self._value(x, batch))
+        value = _as_array("value", self._value(x, batch))
         if value.ndim != 0 or value.dtype.kind not in "fiu":
             raise ValueError(
                 f"value(x, batch) must return one finite number, the mean over the batch, got {value!r}."
@@ -160,4 +166,23 @@ class FiniteSum(Objective):
 def _callable(name: str, function: Function) -> Function:
     if not callable(function):
         raise ValueError(f"{name} must be a function of (x, batch), got {type(function).__name__}.")
+    try:
+        signature = inspect.signature(function)
+    except (TypeError, ValueError):  # compiled functions may have none
+        return function
+    try:
+        signature.bind(None, None)
+    except TypeError as error:
+        raise ValueError(
+            f"{name} must be a function of two arguments, (x, batch), got one of {signature}."
+        ) from error
     return function
+
+
+def _as_array(name: str, returned: Any) -> NDArray[Any]:
+    try:
+        return np.asarray(returned)
+    except (ValueError, TypeError, OverflowError) as error:  # rows of unequal length, for one
+        raise ValueError(
+            f"{name}(x, batch) must return what NumPy makes an array of numbers of, got {shown(returned)}."
+        ) from error

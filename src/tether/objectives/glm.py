@@ -17,7 +17,7 @@ from tether.inputs import matrix, nonnegative, switch
 from tether.lazy import lazy
 from tether.objectives.base import Evaluation, Kind, Objective, Smoothness
 from tether.objectives.design import COMPILE_FROM, Rows, as_design
-from tether.objectives.glm_data import Coefficients, checked_weights, require_length, variable_names
+from tether.objectives.glm_data import Coefficients, checked_weights, fitting, require_length, variable_names
 from tether.objectives.losses import Loss, as_loss
 from tether.objectives.losses.checks import check_loss, fingerprint
 from tether.objectives.losses.curvature import curvature_of
@@ -116,7 +116,7 @@ class GLM(Objective):
         if sample_weight is not None:
             given = checked_weights(sample_weight, self.n_samples)
             self.weights, self._mass = given / given.mean(), float(given.sum())
-        self.n_outputs = self.loss.n_outputs(self.y)
+        self.n_outputs = fitting(self.loss.n_outputs(self.y), data.shape[1])
         self.proven_convex = is_built_in(self.loss)
         self._nonconvexity = "" if self.proven_convex else check_loss(self.loss, self.y, self.n_outputs)
         self.design = as_design(data, one_output=self.n_outputs == 1, ones=self.fit_intercept)

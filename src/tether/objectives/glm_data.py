@@ -5,7 +5,7 @@ from typing import Any, NamedTuple
 from numpy.typing import NDArray
 
 from tether.arrays import Array
-from tether.inputs import vector
+from tether.inputs import LARGEST_DIMENSION, vector
 from tether.names import Names, column_names
 
 
@@ -21,6 +21,16 @@ def require_length(name: str, array: NDArray[Any], length: int) -> None:
     if array.ndim == 0 or len(array) != length:
         got = "a number" if array.ndim == 0 else f"{len(array)} entries"
         raise ValueError(f"{name} must have one entry for each of the {length} rows of X, got {got}.")
+
+
+def fitting(n_outputs: int, n_columns: int) -> int:
+    """Return how many numbers predict a sample, or refuse so many that no memory holds the coefficients."""
+    if n_columns * n_outputs > LARGEST_DIMENSION:
+        raise ValueError(
+            f"n_classes must be at most {LARGEST_DIMENSION // n_columns} for {n_columns} columns, because "
+            f"all coefficients are kept in memory, got {n_outputs}."
+        )
+    return n_outputs
 
 
 def checked_weights(sample_weight: Any, n_samples: int) -> Array:

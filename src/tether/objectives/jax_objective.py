@@ -18,7 +18,7 @@ from tether.inputs import nonnegative
 from tether.lazy import lazy
 from tether.objectives.base import Evaluation, Kind, Objective, Smoothness, probe_digest
 from tether.objectives.convexity import as_convex
-from tether.objectives.estimate import checked_smoothness, known_or_estimated, told_or_seen, with_ridge
+from tether.objectives.estimate import checked_smoothness, known_or_estimated, told, told_or_seen, with_ridge
 from tether.objectives.walk import Walk, Walked, walk_in_numpy
 
 try:
@@ -119,7 +119,8 @@ class JaxObjective(Objective):
 
     def digest(self) -> str:
         """Return a hexadecimal digest of data and settings, and of the loss at two points."""
-        return probe_digest(self, *(np.asarray(leaf) for leaf in jax.tree.leaves(self._data)), self.l2)
+        data = (np.asarray(leaf) for leaf in jax.tree.leaves(self._data))
+        return probe_digest(self, *data, self.l2, *told(self._convex, self._known, self._convexity))
 
     def kind(self) -> Kind:
         """Return l2 beside what all objectives say."""

@@ -16,7 +16,7 @@ from tether.inputs import nonnegative
 from tether.lazy import lazy
 from tether.objectives.base import Evaluation, Kind, Objective, Smoothness, probe_digest
 from tether.objectives.convexity import as_convex
-from tether.objectives.estimate import checked_smoothness, known_or_estimated, told_or_seen, with_ridge
+from tether.objectives.estimate import checked_smoothness, known_or_estimated, told, told_or_seen, with_ridge
 from tether.objectives.torch_data import tensors_of
 
 _CHUNK_NUMBERS = 1 << 22  # numbers of the inputs handled together in a full pass
@@ -84,7 +84,8 @@ class TorchObjective(Objective):
 
     def digest(self) -> str:
         """Return a hexadecimal digest of data and settings, and of the model at two points."""
-        return probe_digest(self, self._inputs.numpy(), self._targets.numpy(), self.l2)
+        constants = told(self._convex, self._known, self._convexity)
+        return probe_digest(self, self._inputs.numpy(), self._targets.numpy(), self.l2, *constants)
 
     def kind(self) -> Kind:
         """Return l2 beside what all objectives say."""

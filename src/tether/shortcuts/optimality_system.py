@@ -47,14 +47,8 @@ def solved_directly(way: Way, warm: bool) -> Way | None:
 
 def direct_solution(objective: Objective, constraint: Constraint) -> Array | None:
     """Return the solution of a quadratic's optimality system; None where there is no such system."""
-    quadratic = objective.hessian()
-    if quadratic is None:
-        return None
-    if isinstance(constraint, Unconstrained):
-        equations: Any = (sparse.csr_array((0, objective.dim)), np.zeros(0))
-    else:
-        equations = constraint.equations
-    if equations is None:
+    quadratic, equations = objective.hessian(), constraint.equations
+    if quadratic is None or equations is None:
         return None
     projected = _by_projection(*quadratic, *equations)
     if projected is not None:

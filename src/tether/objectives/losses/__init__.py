@@ -4,6 +4,7 @@
 which of them compiled code knows; `checks` looks at those that users bring.
 """
 
+from tether.inputs import shown
 from tether.objectives.losses.base import Labels, Loss
 from tether.objectives.losses.classes import Logistic, Multinomial
 from tether.objectives.losses.responses import Huber, Poisson, Squared
@@ -22,14 +23,14 @@ LOSSES: dict[str, type[Loss]] = {
 def as_loss(loss: str | Loss, n_classes: int | None = None) -> Loss:
     """Return the loss of that name, or the loss itself."""
     if n_classes is not None:
-        if loss != "multinomial":
-            raise ValueError(f'n_classes must be left out unless loss is "multinomial", got loss={loss!r}.')
+        if not isinstance(loss, str) or loss != "multinomial":
+            raise ValueError(f'n_classes must be left out unless loss is "multinomial", got {shown(loss)}.')
         return Multinomial(n_classes)
     if isinstance(loss, Loss):
         return loss
     if not isinstance(loss, str) or loss not in LOSSES:
         names = ", ".join(f'"{name}"' for name in LOSSES)
         raise ValueError(
-            f"loss must be one of {names} or an object of a class derived from Loss, got {loss!r}."
+            f"loss must be one of {names} or an object of a class derived from Loss, got {shown(loss)}."
         )
     return LOSSES[loss]()

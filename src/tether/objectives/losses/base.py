@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tether.arrays import Array
+from tether.digest import digest_of
 from tether.inputs import vector
 
 Labels = NDArray[Any]
@@ -77,9 +78,15 @@ class Loss(ABC):
                     setattr(cls, constant, getattr(Loss, constant))
 
     def kind(self) -> dict[str, str | float | int | bool]:
-        """Return which loss this is, with its settings: workers of a federation must have the same."""
-        plain = {name: value for name, value in vars(self).items() if isinstance(value, str | float | int)}
-        return {"loss": type(self).__name__} | plain
+        """Return which loss this is, with its settings: workers of a federation must have the same.
+
+        Settings are the attributes that are numbers, texts or arrays; an array whose name begins with an
+        underscore is taken for a buffer and left out.
+        """
+        buffers = {n for n, value in vars(self).items() if n[0] == "_" and isinstance(value, np.ndarray)}
+        settings = {name: _plain(value) for name, value in vars(self).items() if name not in buffers}
+        known = {name: value for name, value in settings.items() if value is not None}
+        return {"loss": type(self).__name__} | known
 
     def prepare(self, y: Any) -> Labels:
         """Return the labels in the form the other functions take, or refuse them; here, as floats."""
@@ -124,3 +131,12 @@ class Loss(ABC):
     def quadratic(self) -> bool:
         """Whether the second derivative is the same everywhere."""
         return self.convexity == self.curvature
+
+
+def _plain(value: Any) -> str | float | int | bool | None:
+    """Return a setting as a number or a text, an array as its digest; None for what has no such form."""
+    if isinstance(value, np.generic):
+        value = value.item()
+    if isinstance(value, np.ndarray) and not value.dtype.hasobject:
+        return digest_of(value)
+    return value if isinstance(value, str | float | int) else None

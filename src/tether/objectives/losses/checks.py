@@ -63,13 +63,14 @@ def check_loss(loss: Loss, y: Labels, n_outputs: int) -> str:
 
 
 def fingerprint(loss: Loss, y: Labels, n_outputs: int) -> tuple[str, ...]:
-    """Return the name of a loss and what it says at a few predictions, rounded to 10 digits."""
+    """Return a loss's name and settings, and what it says at a few predictions, rounded to 10 digits."""
     y = y[np.linspace(0, len(y) - 1, min(len(y), _LABELS)).astype(int)]
     shifts = np.random.default_rng(1).standard_normal((len(y), n_outputs))
     with np.errstate(all="ignore"):
         probe = _probed(loss, _shaped(inside(loss, shifts)), y)
     parts = (probe.values, probe.slopes, probe.curvatures)
-    return (_name(loss), *(f"{number:.9e}" for part in parts for number in part.ravel()))
+    said = (f"{number:.9e}" for part in parts for number in part.ravel())
+    return (_name(loss), repr(sorted(loss.kind().items())), *said)
 
 
 def inside(loss: Loss, z: Array) -> Array:
