@@ -22,7 +22,7 @@ class Constraint(ABC):
     #: Length of the vectors it acts on; None when any length will do.
     dim: int | None = None
 
-    #: Names of the variables it acts on, where it has them; without names they count by position.
+    #: Names of the variables it acts on, where it has them; else, or if nobody gave them, positions count.
     names: Names | None = None
 
     #: What methods cannot ask of it, and why. Affine sets lack nothing.
