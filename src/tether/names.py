@@ -1,7 +1,8 @@
 """Names of variables: which column, row or entry belongs to which variable when tables come with labels.
 
 Labels are those of data frames and series, found by what such tables can do, so that no package of theirs is
-imported. The numbers 0, 1, 2, ... that a table has when nobody named anything are no names.
+imported. The numbers 0, 1, 2, ... that a table has when nobody named anything mean something only beside a
+table whose labels are other numbers, or these in another order; beside all else positions count.
 """
 
 from collections import Counter
@@ -16,7 +17,15 @@ from tether.inputs import plain_array
 
 Names = tuple[str, ...]
 OBJECTIVE = "variable of the objective"
+INTERCEPT = "intercept"
+PER_OUTPUT: Names = ()  # of a model whose columns have names, each for several variables: none has its own
 _SHOWN_NAMES = 5  # names listed when none is close
+
+
+class Number(str):
+    """A label that is a whole number."""
+
+    __slots__ = ()
 
 
 def column_names(table: Any) -> Names | None:
@@ -29,11 +38,36 @@ def row_names(table: Any) -> Names | None:
     return _labels(table, "index")
 
 
+def counted(names: Names) -> bool:
+    """Say whether names are the numbers 0, 1, 2, ... that nobody gave, an intercept behind them or not."""
+    given = names[:-1] if names[-1:] == (INTERCEPT,) else names
+    return all(isinstance(name, Number) for name in given) and given == tuple(map(str, range(len(given))))
+
+
+def decide(own: Names | None, names: Names | None) -> bool:
+    """Say whether an argument must be matched with names by its own; else it counts by position."""
+    if own is None or names is None or own == names:
+        return False
+    if names == PER_OUTPUT:
+        return not counted(own)
+    if counted(own) or counted(names):
+        numbers = {name for name in own if isinstance(name, Number)}
+        return counted(own) != counted(names) and any(
+            isinstance(name, Number) and name in numbers for name in names
+        )
+    return True
+
+
 def places(argument: str, part: str, own: Names, names: Names, whole: str = OBJECTIVE) -> Indices:
     """Return where each of an argument's own names stands among names, or refuse strangers and doubles.
 
     ``part`` says what carries the names, as a column of A; ``whole`` says what it is matched with.
     """
+    if names == PER_OUTPUT:
+        raise ValueError(
+            f"{argument} has names such as {own[0]!r}, but the objective has several variables for each "
+            f"column of its data; pass {argument}.to_numpy(), in the order of W.ravel()."
+        )
     place = {name: k for k, name in enumerate(names)}
     for name in own:
         if name not in place:
@@ -63,7 +97,7 @@ def aligned_vector(value: Any, names: Names | None, argument: str = "x0", whole:
         What the vector is called and what its entries are matched with, for errors.
     """
     own = row_names(value) if getattr(value, "ndim", 0) == 1 else None
-    if own is None or names is None or own == names:
+    if own is None or names is None or not decide(own, names):
         return value
     place = places(argument, "entry", own, names, whole)
     require_all(argument, "entry", own, names, whole)
@@ -82,14 +116,16 @@ def _labels(table: Any, attribute: str) -> Names | None:
     labels = getattr(table, attribute, None)
     if not hasattr(table, "to_numpy") or not isinstance(labels, Iterable):
         return None
-    found = list(labels)
-    unnamed = all(isinstance(label, int | np.integer) for label in found) and found == list(range(len(found)))
-    return None if unnamed else tuple(map(str, found))
+    return tuple(map(_label, labels))
+
+
+def _label(label: object) -> str:
+    return Number(label) if isinstance(label, int | np.integer) else str(label)
 
 
 def _nearest(name: str, names: Names) -> str:
     close = get_close_matches(name, names, n=1)
-    if close:
+    if close and not isinstance(name, Number):  # numbers that look alike are not alike
         return f"perhaps {close[0]!r} is meant"
     listed = ", ".join(map(repr, names[:_SHOWN_NAMES]))
     return f"there are {listed}" + (

@@ -4,6 +4,7 @@ import numpy as np
 import pandas
 import pytest
 
+import tether
 from tether.constraints import Affine, Consensus, Range, aligned_vector, as_constraint
 from tether.names import column_names, row_names
 
@@ -13,15 +14,15 @@ IN_ORDER = TABLE[list(NAMES)].to_numpy()
 B = np.array([6.0, 1.0])
 
 
-def test_labels_are_names_and_the_numbers_that_nobody_gave_are_not():
+def test_labels_are_names_also_the_numbers_that_nobody_gave():
     assert Affine(TABLE).names == ("c", "b", "a", "intercept")
     assert Affine(pandas.DataFrame([[1.0, 2.0]], columns=[7, "x"])).names == ("7", "x")
     assert Affine(pandas.DataFrame([[1.0, 2.0]], columns=[1, 0])).names == ("1", "0")
-    assert Affine(pandas.DataFrame([[1.0, 2.0]])).names is None
+    assert Affine(pandas.DataFrame([[1.0, 2.0]])).names == ("0", "1")
     assert Affine([[1.0, 2.0]]).names is None
     assert Affine(pandas.Series([1.0, 2.0], index=["x", "y"])).names == ("x", "y")
     assert Range(pandas.DataFrame([[1.0], [2.0]], index=["x", "y"], columns=["t"])).names == ("x", "y")
-    assert Range(pandas.DataFrame([[1.0], [2.0]], columns=["t"])).names is None
+    assert Range(pandas.DataFrame([[1.0], [2.0]], columns=["t"])).names == ("0", "1")
 
 
 def test_columns_in_another_order_find_their_variables():
@@ -106,6 +107,63 @@ def test_with_names_on_one_side_only_position_counts_and_lengths_must_agree():
         as_constraint(Affine(np.ones((1, 3))), 4, NAMES)
 
 
+def numbered(*labels):
+    return pandas.DataFrame([np.eye(len(labels))[0]], columns=list(labels))
+
+
+@pytest.mark.parametrize("intercept", [False, True])
+@pytest.mark.parametrize(
+    ("columns", "labels"),
+    [((0, 1, 2), (2, 1, 0)), ((2, 1, 0), (0, 1, 2)), ((0, 1, 2), (2, 0)), ((5, 3), (3, 5))],
+)
+def test_numbers_in_another_order_find_their_variables(columns, labels, intercept):
+    X = pandas.DataFrame(np.eye(len(columns)), columns=list(columns))
+    model = tether.GLM(X, np.zeros(len(columns)), "squared", l2=0.1, fit_intercept=intercept)
+    x = tether.solve(model, Affine(numbered(*labels), [5.0]), tol=1e-10).x
+    assert x[columns.index(labels[0])] == pytest.approx(5.0)
+    assert np.count_nonzero(np.isclose(x, 5.0)) == 1
+
+
+def test_numbers_and_an_intercept_in_another_order_find_their_variables():
+    model = tether.GLM(pandas.DataFrame(np.eye(2)), [0.0, 0.0], "squared", l2=0.1, fit_intercept=True)
+    x = tether.solve(model, Affine(numbered("intercept", 1, 0), [5.0])).x
+    assert x[2] == pytest.approx(5.0)
+
+
+@pytest.mark.parametrize(("columns", "labels"), [((0, 1, 2), (1, 2, 3)), ((1, 2, 3), (0, 1, 2))])
+def test_numbers_that_are_only_partly_those_of_the_variables_are_refused(columns, labels):
+    with pytest.raises(ValueError, match=r"^A has the column '[03]', which is no variable .*; there are '"):
+        as_constraint(Affine(numbered(*labels)), 3, Affine(numbered(*columns)).names)
+
+
+@pytest.mark.parametrize(
+    ("columns", "labels"),
+    [
+        (None, (2, 1, 0)),
+        ((0, 1, 2), (0, 1, 2)),
+        (("a", "b", "c"), (0, 1, 2)),
+        ((0, 1, 2), ("a", "b", "c")),
+        ((0, 1, 2), ("2", "1", "0")),
+        ((0, 1, 2), (2001, 2002, 2003)),
+    ],
+)
+def test_numbers_that_nobody_gave_count_by_position_beside_all_but_other_numbers(columns, labels):
+    constraint = Affine(numbered(*labels))
+    names = None if columns is None else Affine(numbered(*columns)).names
+    assert as_constraint(constraint, 3, names) is constraint
+
+
+def test_two_tables_that_nobody_named_must_have_equal_lengths():
+    with pytest.raises(ValueError, match="length 2, the objective has 3 variables"):
+        as_constraint(Affine(numbered(0, 1)), 3, Affine(numbered(0, 1, 2)).names)
+
+
+def test_starts_and_right_hand_sides_with_numbers_find_their_places():
+    start = pandas.Series([1.0, 2.0, 3.0], index=[2, 0, 1])
+    np.testing.assert_array_equal(aligned_vector(start, column_names(numbered(0, 1, 2))), [2.0, 3.0, 1.0])
+    np.testing.assert_array_equal(Affine(TABLE, pandas.Series([1.0, 6.0], index=[1, 0])).b, B)
+
+
 def test_rows_of_a_range_find_their_variables_and_none_may_be_left_out():
     D = pandas.DataFrame([[1.0, 0.0], [0.0, 1.0], [2.0, 1.0]], index=["c", "a", "b"])
     constraint = as_constraint(Range(D), 3, ("a", "b", "c"))
@@ -175,3 +233,31 @@ def test_labels_are_found_by_what_a_table_can_do():
     assert column_names(Table()) == ("x", "y") and row_names(Table()) is None
     for plain in (np.ones((2, 2)), [[1.0]], None, "abc", {"x": 1}):
         assert column_names(plain) is None and row_names(plain) is None
+
+
+# --- several outputs -------------------------------------------------------------------------------------
+
+
+def classes(X):
+    return tether.GLM(X, [0, 1, 2, 0], "multinomial", l2=0.1)
+
+
+def test_names_are_refused_where_each_column_of_the_data_has_several_variables():
+    X = pandas.DataFrame(np.eye(4)[:, :2], columns=["a", "b"])
+    A = pandas.DataFrame([np.eye(6)[0]], columns=["zebra", "b", "a", "u", "v", "w"])
+    with pytest.raises(
+        ValueError, match=r"^A has names such as 'zebra', .*; pass A\.to_numpy\(\), .* W\.ravel"
+    ):
+        tether.solve(classes(X), Affine(A, [5.0]))
+    with pytest.raises(ValueError, match=r"^D has names such as 'zebra', .*; pass D\.to_numpy\(\)"):
+        tether.solve(tether.Federation([classes(X), classes(X)]), Range(A.T))
+    with pytest.raises(ValueError, match=r"^x0 has names such as 'zebra'"):
+        tether.solve(classes(X), x0=A.iloc[0])
+
+
+@pytest.mark.parametrize("named", [False, True])
+def test_with_several_outputs_and_names_on_one_side_position_counts(named):
+    X = pandas.DataFrame(np.eye(4)[:, :2], columns=["a", "b"] if named else None)
+    A = pandas.DataFrame([np.eye(6)[0]], columns=None if named else list("zyxwvu"))
+    assert tether.solve(classes(X), Affine(A, [0.5])).x[0] == pytest.approx(0.5)
+    assert tether.solve(classes(X), Affine(A.to_numpy(), [0.5])).x[0] == pytest.approx(0.5)

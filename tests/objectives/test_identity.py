@@ -160,7 +160,7 @@ def test_the_columns_of_a_data_frame_are_the_names():
     assert squared(frame).names == ("age", "height", "3", "weight")
     assert squared(frame, fit_intercept=True).names == ("age", "height", "3", "weight", "intercept")
     assert Quadratic(factors=frame).names == ("age", "height", "3", "weight")
-    assert GLM(frame, np.arange(30) % 3, "multinomial").names is None
+    assert GLM(frame, np.arange(30) % 3, "multinomial").names == ()  # none has a variable of its own
     assert squared().names is None and finite_sum().names is None
     assert squared(frame, fit_intercept=True).with_rows(X).names is None
 

@@ -22,7 +22,7 @@ from tether.constraints.base import Constraint
 from tether.digest import answers_of, digest_of
 from tether.inputs import LARGEST_NUMBER, fresh_matrix, numbers, vector
 from tether.lazy import lazy
-from tether.names import Names, aligned_vector, column_names, places, row_names
+from tether.names import Names, aligned_vector, column_names, decide, places, row_names
 
 log = logging.getLogger("tether")
 
@@ -129,7 +129,7 @@ class Affine(Constraint):
 
     def aligned(self, names: Names) -> "Affine":
         """Return the same equations for variables with these names; those that A leaves out are free."""
-        if self.names is None or self.names == names:
+        if self.names is None or not decide(self.names, names):
             return self
         place = places("A", "column", self.names, names)
         twin = copy(self)

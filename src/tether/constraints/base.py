@@ -22,7 +22,7 @@ class Constraint(ABC):
     #: Length of the vectors it acts on; None when any length will do.
     dim: int | None = None
 
-    #: Names of the variables it acts on, where it has them; without names they count by position.
+    #: Names of the variables it acts on, where it has them; else, or if nobody gave them, positions count.
     names: Names | None = None
 
     #: What methods cannot ask of it, and why. Affine sets lack nothing.
@@ -51,6 +51,10 @@ class Constraint(ABC):
     @abstractmethod
     def multipliers(self, gradient: Array) -> Array:
         """Return the least-squares lambda of A^T lambda = gradient."""
+
+    def sized(self, dim: int) -> "Constraint":
+        """Return this set among vectors of a length that it takes."""
+        return self
 
     def aligned(self, names: Names) -> "Constraint":
         """Return this set among variables with these names; a set without names counts by position."""

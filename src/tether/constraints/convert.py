@@ -42,7 +42,8 @@ def as_constraint(constraint: Any, dim: int, names: Names | None = None) -> Cons
         constraint = constraint.aligned(tuple(names))
     if constraint.dim is None:
         _require_length(constraint, dim)
-    elif constraint.dim != dim:
+        return constraint.sized(dim)
+    if constraint.dim != dim:
         raise ValueError(
             f"the constraint acts on vectors of length {constraint.dim}, the objective has {dim} variables; "
             "it needs one column for each: d, one more with an intercept, all that K times for K classes."

@@ -15,7 +15,7 @@ from tether.constraints.algebra.sparse import sparse_rows
 from tether.constraints.base import Constraint
 from tether.digest import digest_of
 from tether.inputs import fresh_matrix
-from tether.names import Names, places, require_all, row_names
+from tether.names import Names, decide, places, require_all, row_names
 
 
 class Range(Constraint):
@@ -84,7 +84,7 @@ class Range(Constraint):
 
     def aligned(self, names: Names) -> "Range":
         """Return the same subspace of vectors with these names; D must have a row for each of them."""
-        if self.names is None or self.names == names:
+        if self.names is None or not decide(self.names, names):
             return self
         place = places("D", "row", self.names, names)
         require_all("D", "row", self.names, names)

@@ -38,6 +38,10 @@ class Unconstrained(Constraint):
         """No rows, where their length is known."""
         return None if self.dim is None else (sparse.csr_array((0, self.dim)), np.zeros(0))
 
+    def sized(self, dim: int) -> "Unconstrained":
+        """Return the space of vectors of that length."""
+        return Unconstrained(dim)
+
     def project(self, x: Array) -> Array:
         """Return a copy of the point."""
         return np.array(x, dtype=float)

@@ -44,7 +44,8 @@ class Objective(ABC):
     Attributes
     ----------
     names : tuple of str, optional
-        Names of the variables, where they are known; of models with one output.
+        Names of the variables, where they are known; empty where the data has names but each of them stands
+        for several variables, as with several outputs.
     initial : array, optional
         Where a run starts if it is told nothing else; None: at 0.
     proven_convex : bool

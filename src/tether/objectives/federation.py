@@ -14,6 +14,7 @@ import numpy as np
 from tether.arrays import Array, Indices
 from tether.digest import digest_of
 from tether.lazy import lazy
+from tether.names import counted, decide
 from tether.objectives.base import Evaluation, Kind, Objective, Smoothness
 from tether.objectives.pool import Card, Pool, check_kinds, shares_kernels, weighted, weights_of
 from tether.threads import one_blas_thread
@@ -154,10 +155,13 @@ def _checked(objectives: Sequence[Objective]) -> tuple[Objective, ...]:
 def _common_names(objectives: Sequence[Objective]) -> tuple[str, ...] | None:
     """Return the names of the variables, which all workers that know some must share."""
     known = [(k, local.names) for k, local in enumerate(objectives) if local.names is not None]
+    if not known:
+        return None
+    first, common = next(((k, names) for k, names in known if not counted(names)), known[0])
     for k, names in known:
-        if names != known[0][1]:
+        if decide(names, common):
             raise ValueError(
-                f"objectives must name their columns alike, in the same order: worker {known[0][0]} has "
-                f"{list(known[0][1] or ())} and worker {k} has {list(names or ())}; reorder or rename them."
+                f"objectives must name their columns alike, in the same order: worker {first} has "
+                f"{list(common)} and worker {k} has {list(names)}; reorder or rename them."
             )
-    return known[0][1] if known else None
+    return common

@@ -15,6 +15,7 @@ from tether.arrays import Array, Indices
 from tether.digest import digest_of
 from tether.inputs import matrix, nonnegative, switch
 from tether.lazy import lazy
+from tether.names import counted
 from tether.objectives.base import Evaluation, Kind, Objective, Smoothness
 from tether.objectives.design import COMPILE_FROM, Rows, as_design
 from tether.objectives.glm_data import Coefficients, checked_weights, fitting, require_length, variable_names
@@ -121,8 +122,7 @@ class GLM(Objective):
         self._nonconvexity = "" if self.proven_convex else check_loss(self.loss, self.y, self.n_outputs)
         self.design = as_design(data, one_output=self.n_outputs == 1, ones=self.fit_intercept)
         self.dim = self.design.width * self.n_outputs
-        if self.n_outputs == 1:
-            self.names = variable_names(X, self.fit_intercept)
+        self.names = variable_names(X, self.fit_intercept, self.n_outputs)
 
     def with_rows(self, X: Any) -> "GLM":
         """Return the model of the same samples with other columns, without a column of ones behind them."""
@@ -212,7 +212,7 @@ class GLM(Objective):
 
     def kind(self) -> Kind:
         """Return the loss with its settings, l2, and what decides on the shape of x."""
-        names = "" if self.names is None else ", ".join(self.names)
+        names = "" if self.names is None or counted(self.names) else ", ".join(self.names)
         own: Kind = {"l2": self.l2, "fit_intercept": self.fit_intercept, "n_outputs": self.n_outputs}
         return super().kind() | self.loss.kind() | own | {"names": names}
 

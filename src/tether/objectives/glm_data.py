@@ -6,7 +6,7 @@ from numpy.typing import NDArray
 
 from tether.arrays import Array
 from tether.inputs import LARGEST_DIMENSION, vector
-from tether.names import Names, column_names
+from tether.names import INTERCEPT, PER_OUTPUT, Names, column_names, counted
 
 
 class Coefficients(NamedTuple):
@@ -44,7 +44,14 @@ def checked_weights(sample_weight: Any, n_samples: int) -> Array:
     return weights
 
 
-def variable_names(table: Any, fit_intercept: bool = False) -> Names | None:
-    """Return the names of the columns of a data frame, "intercept" last where there is one; else None."""
+def variable_names(table: Any, fit_intercept: bool, n_outputs: int) -> Names | None:
+    """Return the names of the columns of a data frame, "intercept" last where there is one; else None.
+
+    With several outputs a name would stand for several variables, so that named columns name none of them.
+    """
     names = column_names(table)
-    return (*names, "intercept") if names is not None and fit_intercept else names
+    if names is None or (n_outputs > 1 and counted(names)):
+        return None
+    if n_outputs > 1:
+        return PER_OUTPUT
+    return (*names, INTERCEPT) if fit_intercept else names
