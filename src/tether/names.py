@@ -130,16 +130,15 @@ def common_names(known: Sequence[Names | None], worker: str = "worker") -> Names
 
 def written(names: Names | None) -> str:
     """Return names as a text that can be sent; `read_names` takes it back."""
-    if names is None:
-        return ""
-    return json.dumps([int(name) if isinstance(name, Number) else name for name in names])
+    plain = [int(name) if isinstance(name, Number) else name for name in names or ()]
+    return json.dumps(None if names is None else plain)
 
 
 def read_names(text: str) -> Names | None:
     """Return the names that were written, or raise ValueError."""
-    if not text:
-        return None
     found = json.loads(text)
+    if found is None:
+        return None
     if not isinstance(found, list) or not all(type(label) in (int, str) for label in found):
         raise ValueError("names must be a list of words and numbers.")
     return tuple(map(_label, found))
@@ -153,7 +152,8 @@ def _labels(table: Any, attribute: str) -> Names | None:
 
 
 def _label(label: object) -> str:
-    return Number(label) if isinstance(label, int | np.integer) else str(label)
+    whole = isinstance(label, int | np.integer) and not isinstance(label, bool)
+    return Number(label) if whole else str(label)
 
 
 def _nearest(name: str, names: Names) -> str:
