@@ -31,8 +31,8 @@ def server_app(method: str | Method | None = None, constraint: Constraint | None
     """Return the app of the server.
 
     Settings are read from the run configuration (``[tool.flwr.app.config]``, ``flwr run --run-config``):
-    workers, quorum, timeout, method, tol, seed, max-rounds, checkpoint, output,
-    max-change, clip, noise, delta, float32.
+    workers, quorum, timeout, method, tol, seed, max-rounds, max-passes, max-seconds, audit, checkpoint,
+    output, max-change, clip, noise, delta, float32.
 
     Parameters
     ----------
@@ -55,10 +55,10 @@ def server_app(method: str | Method | None = None, constraint: Constraint | None
             method or str(config.get("method", "auto")),
             tol=float(config.get("tol", 1e-6)),
             seed=int(config.get("seed", 0)),
-            max_rounds=int(config.get("max-rounds", 1000)),
             checkpoint=checkpoint,
             engine=engine,
             callback=_say,
+            **_limits(config),
         )
         log.info("%s", solution)
         if engine.releases is not None:
@@ -82,6 +82,16 @@ def _engine(grid: Grid, config: Mapping[str, Any], checkpoint: str | None) -> Fl
         Releases(workers, noise, checkpoint) if noise else None,
         max_change=float(config.get("max-change", 0.0)),
     )
+
+
+def _limits(config: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the budgets of the run and when it is audited; 0: no limit, no audit before the end."""
+    return {
+        "max_rounds": int(config.get("max-rounds", 1000)),
+        "max_passes": float(config.get("max-passes", 0.0)) or None,
+        "max_seconds": float(config.get("max-seconds", 0.0)) or None,
+        "audit": float(config.get("audit", 1.0)) or None,
+    }
 
 
 def _listen() -> None:

@@ -5,8 +5,9 @@ imported. The numbers 0, 1, 2, ... that a table has when nobody named anything m
 table whose labels are other numbers, or these in another order; beside all else positions count.
 """
 
+import json
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from difflib import get_close_matches
 from typing import Any
 
@@ -112,6 +113,37 @@ def require_all(argument: str, part: str, own: Names, names: Names, whole: str =
         raise ValueError(f"{argument} has no {part} {missing[0]!r}; give one for every {whole}.")
 
 
+def common_names(known: Sequence[Names | None], worker: str = "worker") -> Names | None:
+    """Return the names of the variables, which all workers that know some must share."""
+    named = [(k, names) for k, names in enumerate(known) if names is not None]
+    if not named:
+        return None
+    first, common = next(((k, names) for k, names in named if not counted(names)), named[0])
+    for k, names in named:
+        if decide(names, common):
+            raise ValueError(
+                f"objectives must name their columns alike, in the same order: {worker} {first} has "
+                f"{_few(common)} and {worker} {k} has {_few(names)}; reorder or rename them."
+            )
+    return common
+
+
+def written(names: Names | None) -> str:
+    """Return names as a text that can be sent; `read_names` takes it back."""
+    plain = [int(name) if isinstance(name, Number) else name for name in names or ()]
+    return json.dumps(None if names is None else plain)
+
+
+def read_names(text: str) -> Names | None:
+    """Return the names that were written, or raise ValueError."""
+    found = json.loads(text)
+    if found is None:
+        return None
+    if not isinstance(found, list) or not all(type(label) in (int, str) for label in found):
+        raise ValueError("names must be a list of words and numbers.")
+    return tuple(map(_label, found))
+
+
 def _labels(table: Any, attribute: str) -> Names | None:
     labels = getattr(table, attribute, None)
     if not hasattr(table, "to_numpy") or not isinstance(labels, Iterable):
@@ -120,14 +152,18 @@ def _labels(table: Any, attribute: str) -> Names | None:
 
 
 def _label(label: object) -> str:
-    return Number(label) if isinstance(label, int | np.integer) else str(label)
+    whole = isinstance(label, int | np.integer) and not isinstance(label, bool)
+    return Number(label) if whole else str(label)
 
 
 def _nearest(name: str, names: Names) -> str:
     close = get_close_matches(name, names, n=1)
     if close and not isinstance(name, Number):  # numbers that look alike are not alike
         return f"perhaps {close[0]!r} is meant"
+    return f"there are {_few(names)}"
+
+
+def _few(names: Names) -> str:
     listed = ", ".join(map(repr, names[:_SHOWN_NAMES]))
-    return f"there are {listed}" + (
-        f" and {len(names) - _SHOWN_NAMES} more" if len(names) > _SHOWN_NAMES else ""
-    )
+    more = len(names) - _SHOWN_NAMES
+    return f"{listed} and {more} more" if more > 0 else listed

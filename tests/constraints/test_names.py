@@ -6,7 +6,7 @@ import pytest
 
 import tether
 from tether.constraints import Affine, Consensus, Range, aligned_vector, as_constraint
-from tether.names import column_names, row_names
+from tether.names import column_names, read_names, row_names, written
 
 NAMES = ("a", "b", "c", "intercept")
 TABLE = pandas.DataFrame([[1.0, 2.0, 3.0, 0.5], [0.0, 1.0, 0.0, 0.0]], columns=["c", "b", "a", "intercept"])
@@ -261,3 +261,13 @@ def test_with_several_outputs_and_names_on_one_side_position_counts(named):
     A = pandas.DataFrame([np.eye(6)[0]], columns=None if named else list("zyxwvu"))
     assert tether.solve(classes(X), Affine(A, [0.5])).x[0] == pytest.approx(0.5)
     assert tether.solve(classes(X), Affine(A.to_numpy(), [0.5])).x[0] == pytest.approx(0.5)
+
+
+@pytest.mark.parametrize("names", [None, (), ("a, b", "", "\u00fc\t", "7"), column_names(numbered(0, 1))])
+def test_names_that_are_written_can_be_read(names):
+    again = read_names(written(names))
+    assert again == names and list(map(type, again or ())) == list(map(type, names or ()))
+
+
+def test_truth_values_are_no_numbers():
+    assert read_names(written(column_names(numbered(True, False)))) == ("True", "False")

@@ -212,12 +212,20 @@ class Nodes:
         return unpack(self.contexts[100 + k].state, "kept", NodeMemory)
 
     def solve(
-        self, method, timeout=1.0, quorum=None, privacy=None, releases=None, max_change=0.0, **settings
+        self,
+        method,
+        timeout=1.0,
+        quorum=None,
+        privacy=None,
+        releases=None,
+        max_change=0.0,
+        constraint=None,
+        **settings,
     ):
         from tether.engines.flower import Flower
 
         engine = Flower(self, self.n, quorum, timeout, privacy, releases, max_change=max_change)
-        return tether.solve(engine.introduce(), None, method, engine=engine, **settings)
+        return tether.solve(engine.introduce(), constraint, method, engine=engine, **settings)
 
 
 @pytest.fixture

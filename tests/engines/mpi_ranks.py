@@ -38,6 +38,13 @@ def local(rank, dim=DIM, loss="squared", l2=0.1, fit_intercept=False):
     return tether.GLM(X, y, loss, l2=l2, fit_intercept=fit_intercept)
 
 
+def named(rank, names):
+    """Return a rank's model of a table; rank 1 has no names, which disturbs nobody."""
+    objective = local(rank)
+    objective.names = None if rank == 1 else tuple(names)
+    return objective
+
+
 class Verdict(NamedTuple):
     """Something to agree on."""
 
@@ -234,6 +241,7 @@ def refusals(folder):
     other_x0 = np.full(DIM, on(2, 1.0, 0.25)) + np.eye(DIM)[0]
     told_by = {
         "dims": told(lambda: solve(local(RANK, on(2, 5, 4)), None)),
+        "names": told(lambda: solve(named(RANK, on(2, "bacd", "abcd")))),
         "l2": told(lambda: solve(local(RANK, l2=on(2, 0.2, 0.1)))),
         "loss": told(lambda: solve(local(RANK, loss=on(1, "huber", "squared")))),
         "loss settings": told(lambda: solve(local(RANK, loss=Huber(on(1, 2.0, 1.0))))),

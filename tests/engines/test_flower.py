@@ -5,6 +5,7 @@ import threading
 import time
 
 import numpy as np
+import pandas
 import pytest
 
 flwr = pytest.importorskip("flwr")
@@ -49,6 +50,70 @@ def test_only_vectors_of_the_models_length_and_numbers_leave_a_node(nodes):
             assert not values & set(array.numpy().tolist())
         numbers = answer.content.get("numbers", {})
         assert not values & {float(v) for v in numbers.values() if isinstance(v, float)}
+
+
+@pytest.mark.parametrize(
+    "columns", [["a, b", "", "ü  \t'x'"], [0, 1, 2], [7, "7x", 3], ["n" * 900, "b", "c"]]
+)
+def test_names_travel_so_that_a_constraint_finds_its_variables(nodes, columns):
+    def load(context):
+        X, y = nodes.data(context.node_config["partition-id"])
+        return tether.GLM(pandas.DataFrame(X, columns=columns), y, "squared", l2=0.1)
+
+    A = pandas.DataFrame([[1.0, 0.0, 0.0]], columns=columns[::-1])
+    found = nodes(load=load).solve("lbfgs", constraint=tether.Affine(A, [5.0]), tol=1e-8)
+    assert found.x[2] == pytest.approx(5.0)
+    assert Flower(nodes(load=load), 3).introduce().names == tuple(map(str, columns))
+
+
+def test_names_of_several_outputs_are_refused_from_afar_too(nodes):
+    def load(context):
+        X, _ = nodes.data(context.node_config["partition-id"])
+        return tether.GLM(pandas.DataFrame(X, columns=list("abc")), np.arange(len(X)) % 2, "multinomial")
+
+    A = pandas.DataFrame([np.eye(6)[0]], columns=list("zyxwvu"))
+    with pytest.raises(ValueError, match=r"^A has names such as 'z'"):
+        nodes(load=load).solve("lbfgs", constraint=tether.Affine(A, [5.0]))
+
+
+def test_nodes_must_name_their_columns_alike_or_not_at_all(nodes):
+    def load(context, last):
+        k = context.node_config["partition-id"]
+        X, y = nodes.data(k)
+        columns = (["a", "b", "c"], None, last)[k]
+        return tether.GLM(X if columns is None else pandas.DataFrame(X, columns=columns), y, "squared")
+
+    same = Flower(nodes(load=lambda context: load(context, ["a", "b", "c"])), 3).introduce()
+    assert same.names == ("a", "b", "c")
+    with pytest.raises(
+        ValueError, match="worker 0 has 'a', 'b', 'c' and worker 2 has 'b', 'a', 'c'; reorder"
+    ):
+        Flower(nodes(load=lambda context: load(context, ["b", "a", "c"])), 3).introduce()
+
+
+def run_app(wire, **config):
+    """Run the server app with a configuration."""
+    from tether.flower import server_app
+
+    settings = {"workers": 3, "timeout": 1.0, "tol": 0.0, "method": "proxskip"}
+    named = {name.replace("_", "-"): value for name, value in config.items()}
+    server_app()(wire, flwr.app.Context(1, 1, {}, flwr.app.RecordDict(), settings | named))
+
+
+def test_the_run_configuration_sets_audits_and_budgets(nodes, caplog, monkeypatch):
+    monkeypatch.setattr("tether.flower._listen", lambda: caplog.set_level(logging.INFO, "tether"))
+    messages = []
+    for audit in (0.0, 6.0, 2.0):
+        wire, other = nodes(), nodes()
+        run_app(wire, audit=audit, max_rounds=20)
+        other.solve("proxskip", tol=0, audit=audit or None, max_rounds=20)
+        assert len(wire.seen) == len(other.seen)
+        messages.append(len(wire.seen))
+    assert messages[0] < messages[1] < messages[2]
+    run_app(nodes(), max_passes=4.0)
+    assert "max_passes is used up" in caplog.text
+    run_app(nodes(), max_seconds=1e-6)
+    assert "max_seconds is used up" in caplog.text
 
 
 def test_bytes_are_those_of_the_messages(nodes):

@@ -261,6 +261,10 @@ HELLOS = {
     "no dict": (number("hello.kind", "[]"), "settings that cannot be read"),
     "deep": (number("hello.kind", "[" * 3000), "settings that cannot be read"),
     "escapes": (number("hello.kind", '{"l2": "\\u001b[31m"}'), "settings that cannot be read"),
+    "names": (number("hello.names", '["a", 1.5, "c"]'), "names of variables that cannot be read"),
+    "deep names": (number("hello.names", "[" * 3000), "names of variables that cannot be read"),
+    "few names": (number("hello.names", '["a", "b"]'), "2 names for 3 variables"),
+    "long names": (number("hello.names", f'["{"a" * 2000}", "b", "c"]'), "longer ones than 1000"),
     "no digest": (without("numbers", "hello.digest"), "hello.digest as NoneType"),
     "nothing": (without("numbers"), "without its record"),
 }

@@ -195,6 +195,10 @@ def refusals(job):
         ("loss", "data only: loss is 'Squared' on rank 0 and 'Huber' on rank 1; give all the same settings"),
         ("loss settings", "differ in their data only: delta is 1.0 on rank 0 and 2.0 on rank 1;"),
         ("intercept", "differ in their data only: fit_intercept is False on rank 0 and True on rank 1;"),
+        (
+            "names",
+            "must name their columns alike, in the same order: rank 0 has 'a', 'b', 'c', 'd' and rank 2",
+        ),
         ("kind", "RuntimeError: rank 1: TypeError: value.kind_values.0 is a list, which cannot be packed;"),
         ("seeds", "ValueError: ranks 0 and 1 run different settings (seed is 0 on rank 0 and 3 on rank 1);"),
         ("constraints", "ValueError: ranks 0 and 1 run different settings (projection is a vector of norm"),

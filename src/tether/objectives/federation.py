@@ -14,7 +14,7 @@ import numpy as np
 from tether.arrays import Array, Indices
 from tether.digest import digest_of
 from tether.lazy import lazy
-from tether.names import counted, decide
+from tether.names import common_names
 from tether.objectives.base import Evaluation, Kind, Objective, Smoothness
 from tether.objectives.pool import Card, Pool, check_kinds, shares_kernels, weighted, weights_of
 from tether.threads import one_blas_thread
@@ -60,7 +60,7 @@ class Federation(Objective):
         if shares_kernels(self.n_samples, self.dim):
             for local in self.objectives:
                 local.compile()
-        self.names = _common_names(self.objectives)
+        self.names = common_names([local.names for local in self.objectives])
         self.initial = next((one.initial for one in self.objectives if one.initial is not None), None)
         self.proven_convex = all(local.proven_convex for local in self.objectives)
         self._weights = weights_of([local.mass for local in self.objectives])
@@ -150,18 +150,3 @@ def _checked(objectives: Sequence[Objective]) -> tuple[Objective, ...]:
                 f"{local.dim}; give all the same columns, and GLM(..., n_classes=K) if classes are missing."
             )
     return tuple(objectives)
-
-
-def _common_names(objectives: Sequence[Objective]) -> tuple[str, ...] | None:
-    """Return the names of the variables, which all workers that know some must share."""
-    known = [(k, local.names) for k, local in enumerate(objectives) if local.names is not None]
-    if not known:
-        return None
-    first, common = next(((k, names) for k, names in known if not counted(names)), known[0])
-    for k, names in known:
-        if decide(names, common):
-            raise ValueError(
-                f"objectives must name their columns alike, in the same order: worker {first} has "
-                f"{list(common)} and worker {k} has {list(names)}; reorder or rename them."
-            )
-    return common

@@ -15,7 +15,6 @@ from tether.arrays import Array, Indices
 from tether.digest import digest_of
 from tether.inputs import matrix, nonnegative, switch
 from tether.lazy import lazy
-from tether.names import counted
 from tether.objectives.base import Evaluation, Kind, Objective, Smoothness
 from tether.objectives.design import COMPILE_FROM, Rows, as_design
 from tether.objectives.glm_data import Coefficients, checked_weights, fitting, require_length, variable_names
@@ -212,9 +211,8 @@ class GLM(Objective):
 
     def kind(self) -> Kind:
         """Return the loss with its settings, l2, and what decides on the shape of x."""
-        names = "" if self.names is None or counted(self.names) else ", ".join(self.names)
         own: Kind = {"l2": self.l2, "fit_intercept": self.fit_intercept, "n_outputs": self.n_outputs}
-        return super().kind() | self.loss.kind() | own | {"names": names}
+        return super().kind() | self.loss.kind() | own
 
     def hessian(self) -> tuple[Any, Array] | None:
         """Return H and g of a small problem with a quadratic loss; None for all others."""

@@ -16,6 +16,7 @@ from tether.engines.flower.privacy import protect
 from tether.engines.flower.records import pack, unpack
 from tether.engines.local_work import Local, Memory, Worker
 from tether.engines.uploads import scaled
+from tether.names import written
 from tether.objectives.base import Objective
 from tether.objectives.pool import Card, weighted
 from tether.requests import Descend
@@ -89,6 +90,7 @@ def _hello(number: int, objective: Objective) -> Hello:
         compiled_batch=large.natural_batch,
         digest=objective.digest()[:16],
         kind=json.dumps(objective.kind(), sort_keys=True),
+        names=written(objective.names),
     )
 
 

@@ -6,10 +6,12 @@ from collections.abc import Sequence
 
 from tether.engines.flower.messages import Hello
 from tether.engines.flower.reading import BadAnswer, shown
+from tether.names import Names, common_names, read_names
 from tether.objectives.base import Kind
 from tether.objectives.pool import check_kinds
 
 LONGEST = 4000  # characters of settings
+LONGEST_NAME = 1000  # characters of the name of a variable
 
 
 def check_hello(hello: Hello) -> None:
@@ -23,11 +25,13 @@ def check_hello(hello: Hello) -> None:
     if not 0 < card.mass < math.inf:
         raise BadAnswer(f"worker {hello.partition} says mass = {card.mass}, which must be positive")
     settings_of(hello)
+    names_of(hello)
 
 
 def check_agreement(hellos: Sequence[Hello]) -> None:
     """Refuse workers whose objectives do not add up to one, naming them."""
     check_kinds([settings_of(hello) for hello in hellos])
+    common_names([names_of(hello) for hello in hellos])
     dim = hellos[0].card.dim
     for k, hello in enumerate(hellos):
         if hello.card.dim != dim:
@@ -39,7 +43,7 @@ def check_agreement(hellos: Sequence[Hello]) -> None:
 
 def is_same(before: Hello, hello: Hello) -> bool:
     """Say whether a node is as it was: the same data and settings."""
-    return (before.card[:3], before.digest, before.kind) == (hello.card[:3], hello.digest, hello.kind)
+    return (before.card[:3], *before[3:]) == (hello.card[:3], *hello[3:])
 
 
 def settings_of(hello: Hello) -> Kind:
@@ -51,6 +55,20 @@ def settings_of(hello: Hello) -> Kind:
     if not isinstance(found, dict) or not all(map(_is_plain, [*found, *found.values()])):
         raise BadAnswer(f"worker {hello.partition} sent settings that cannot be read")
     return found
+
+
+def names_of(hello: Hello) -> Names | None:
+    """Return the names of the variables: one for each, or none of its own for any."""
+    try:
+        names = read_names(hello.names)
+    except (ValueError, RecursionError) as error:
+        raise BadAnswer(f"worker {hello.partition} sent names of variables that cannot be read") from error
+    if names and (len(names) != hello.card.dim or max(map(len, names)) > LONGEST_NAME):
+        raise BadAnswer(
+            f"worker {hello.partition} sent {len(names)} names for {hello.card.dim} variables, or longer "
+            f"ones than {LONGEST_NAME} characters"
+        )
+    return names
 
 
 def _is_plain(word: object) -> bool:

@@ -16,6 +16,7 @@ class Hello(NamedTuple):
     compiled_batch: int  # the natural batch in a large sum whose workers share its kernels
     digest: str  # 16 hex digits that change with the data and the settings
     kind: str  # settings that all workers must share, as JSON
+    names: str  # of its variables, as `tether.names.written` writes them
 
 
 class Privacy(NamedTuple):

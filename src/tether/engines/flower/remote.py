@@ -6,7 +6,9 @@ from typing import final
 from tether.arrays import Array, Indices
 from tether.digest import digest_of
 from tether.engines.base import WorkerError
+from tether.engines.flower.introductions import names_of
 from tether.engines.flower.messages import Hello
+from tether.names import common_names
 from tether.objectives.base import Evaluation, Objective, Smoothness
 from tether.objectives.pool import Pool, shares_kernels
 
@@ -17,10 +19,11 @@ class RemoteObjective(Objective):
 
     def __init__(self, hellos: Sequence[Hello], starts: Sequence[Array | None] = ()) -> None:
         self.pool = Pool([hello.card for hello in hellos])
-        self._digests = [hello.digest + hello.kind for hello in hellos]
+        self._digests = [hello.digest + hello.kind + hello.names for hello in hellos]
         self.n_samples, self.dim = self.pool.n_samples, hellos[0].card.dim
         self.weights = self.pool.weights  # n n_k / N
         self.proven_convex = self.pool.proven_convex
+        self.names = common_names([names_of(hello) for hello in hellos])
         self.initial = next((start for start in starts if start is not None), None)
         self.large = shares_kernels(self.n_samples, self.dim)
         if self.large:

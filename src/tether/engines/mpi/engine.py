@@ -23,6 +23,7 @@ from tether.engines.mpi.buffers import gather, gather_everywhere
 from tether.engines.mpi.launch import check_launch, mpi
 from tether.engines.mpi.lockstep import Lockstep, attempt
 from tether.engines.mpi.settings import VectorSummary, difference, parts_of, ranks_in_words
+from tether.names import common_names, read_names, written
 from tether.objectives.federation import Federation
 from tether.objectives.pool import Card, Pool, check_kinds, shares_kernels, weighted, weights_of
 from tether.packing import Bytes, to_bytes
@@ -210,6 +211,7 @@ class _Description(NamedTuple):
     dim: int
     kind_names: tuple[str, ...]  # of what objectives must have in common
     kind_values: tuple[str | float | int | bool, ...]
+    names: str  # of the variables, as `tether.names.written` writes them
     seed: int
     constraint: str
     projection: VectorSummary  # of one fixed point
@@ -230,6 +232,7 @@ class _Description(NamedTuple):
             dim=objective.dim,
             kind_names=tuple(kind),
             kind_values=tuple(kind.values()),
+            names=written(objective.names),
             seed=problem.seed,
             constraint=type(constraint).__name__,
             projection=VectorSummary.of(constraint.project(probe)),
@@ -252,6 +255,7 @@ def _check_same_problem(described: Sequence[_Description]) -> None:
         raise ValueError(f"{who} got no samples; use fewer ranks or give each some of the data.")
     kinds = [dict(zip(one.kind_names, one.kind_values, strict=True)) for one in described]
     check_kinds(kinds, worker="rank")
+    common_names([read_names(one.names) for one in described], worker="rank")
     dim = described[0].dim
     for rank, one in enumerate(described):
         if one.dim != dim:
@@ -259,7 +263,9 @@ def _check_same_problem(described: Sequence[_Description]) -> None:
                 f"objectives must have one dimension: rank 0 has {dim} and rank {rank} has {one.dim}; "
                 "give all the same columns, and n_classes if classes are missing."
             )
-    found = difference([{**one._asdict(), "n_samples": None, "mass": None} for one in described])
+    found = difference(
+        [{**one._asdict(), "n_samples": None, "mass": None, "names": None} for one in described]
+    )
     if found:
         raise ValueError(found)
 
