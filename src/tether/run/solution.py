@@ -213,7 +213,8 @@ class Solution:
         if not (self.counts.audits or self.counts.audit_gradients):
             return []
         looks, gradients = self.counts.audits, self.counts.audit_gradients
-        return [("audits", f"{looks} rounds, {gradients} component gradients to look at F")]
+        rounds = "1 round" if looks == 1 else f"{looks} rounds"
+        return [("audits", f"{rounds} and {gradients} component gradients to look at F")]
 
     def _traffic(self) -> list[tuple[str, str]]:
         if not self.counts.sent:
