@@ -137,8 +137,16 @@ def solve(
         identity = opening.identity(way, conversation) if terms.checkpoint else None
         keeper = Keeper(terms.checkpoint, identity, place.save_every)
         with progress(verbose and place.leads, conversation.algorithm.title) as reporter:
-            record = Record(conversation.facts, reporter)
-            supervisor = Supervisor(conversation, way, judge, terms.budgets, clock, listener, record, keeper)
+            supervisor = Supervisor(
+                conversation=conversation,
+                way=way,
+                judge=judge,
+                budgets=terms.budgets,
+                clock=clock,
+                listener=listener,
+                record=Record(conversation.facts, reporter),
+                keeper=keeper,
+            )
             solution = _solution(conversation, run, supervisor)
             reporter.end(solution.message)
     return solution

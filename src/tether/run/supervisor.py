@@ -37,7 +37,7 @@ class Bystander:
         return run
 
 
-@dataclass
+@dataclass(kw_only=True)
 class Supervisor:
     """Watches over a run until one agreed verdict ends it.
 
