@@ -108,7 +108,7 @@ class Deployment:
         """Return the walks in the checkpoint, and whether F was measured after the last of them."""
         with np.load(self.saved) as file:
             walks = int(file["run.counts.rounds"]) - 1  # the first round projects the starting point
-            return walks, bool(file["run.checked"] == file["run.counts.gradients"])
+            return walks, bool(file["run.audited"] == file["run.counts.gradients"])
 
 
 def secured(keys):
