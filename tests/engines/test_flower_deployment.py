@@ -154,14 +154,14 @@ def server_app_and_link_die(field, place):
     Return how long the slowest exchange took.
     """
     place.start_run("first")
-    place.wait_for_work(4, "first")  # hello, two gradients, a walk
+    place.wait_for_work(3, "first")  # hello, a gradient, a walk
     assert place.progress() == (0, True)
     (pid,) = field.descendants(field.running["link"].pid, "bin/flwr-serverapp")
     os.kill(pid, signal.SIGKILL)
     field.kill("first")
 
     place.start_run("second")
-    place.wait_for_work(8, "second")  # hello, a gradient, a walk, a gradient
+    place.wait_for_work(7, "second")  # hello, the best point measured again, a walk, a gradient
     assert place.progress() == (1, False)
     field.kill("link")
     field.kill("second")
