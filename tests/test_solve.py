@@ -95,6 +95,12 @@ def test_a_walk_longer_than_the_time_left_is_cut(objective, constraint):
     assert sol.status is Status.MAX_SECONDS and 0 < sol.counts.steps < 10**6
 
 
+def test_timing_the_first_walk_gives_no_warning_where_it_overflows(objective, constraint):
+    method = DelayedSGD(step_size=1e300, interval=50)
+    sol = tether.solve(objective, constraint, method, tol=0.0, max_seconds=5.0, audit=None)
+    assert sol.status is Status.DIVERGED
+
+
 def test_seconds_include_the_set_up_and_the_callback(objective, constraint):
     sol = tether.solve(
         objective, constraint, "nesterov", tol=0.0, max_seconds=0.3, callback=lambda result: time.sleep(0.1)

@@ -75,7 +75,7 @@ def solve(
         workers that keep their data.
     constraint : Constraint or scipy.optimize.LinearConstraint, optional
         `Affine`, `Range`, `Flow`, `Consensus`; none means no constraint. Columns that have names (of a
-        pandas DataFrame) are matched with those of the objective's data by name.
+        pandas DataFrame) are matched with those of the objective's data by name; SciPy keeps no names.
     method : str or Method, default "auto"
         A short name or an object from `tether.methods`. "auto" also takes shortcuts where they pay: small
         quadratics are solved by one linear system, and the data of a linear model is projected once where

@@ -81,5 +81,5 @@ def test_rounding_of_an_operator_does_not_count():
 
 
 def test_a_set_of_any_length_must_say_itself_what_defines_it():
-    with pytest.raises(NotImplementedError, match="Halfway must have dim or a digest"):
+    with pytest.raises(TypeError, match="Halfway must have dim, or a digest"):
         Halfway(None).digest()

@@ -241,7 +241,9 @@ def test_what_a_killed_run_left_is_swept_up(tmp_path):
     assert sorted(file.name for file in tmp_path.iterdir()) == [other.name, "run.npz"]
 
 
-@pytest.mark.parametrize(("name", "words"), [("a" * 300, "300 bytes"), ("a\0b", "NUL")])
+@pytest.mark.parametrize(
+    ("name", "words"), [("a" * 300, "300 bytes"), ("a\0b", "NUL"), ("a\ud800", "no file name can have")]
+)
 def test_a_name_that_no_file_can_have_is_refused_before_any_work(tmp_path, name, words):
     with pytest.raises(ValueError, match=words) as error:
         tether.solve(Untouchable(), checkpoint=str(tmp_path / name))

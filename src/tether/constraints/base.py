@@ -63,5 +63,5 @@ class Constraint(ABC):
     def digest(self) -> str:
         """Return a digest of what defines the set; here, of two projections."""
         if self.dim is None:
-            raise NotImplementedError(f"{type(self).__name__} must have dim or a digest() of its own.")
+            raise TypeError(f"{type(self).__name__} must have dim, or a digest() of its own; give it one.")
         return digest_of(type(self).__name__, self.dim, answers_of(self.project, self.dim))

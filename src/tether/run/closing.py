@@ -14,8 +14,12 @@ from tether.run.turn import Conversation, Run
 from tether.run.verdict import Accuracy, Judge
 from tether.shortcuts import Way
 
-INFEASIBLE = 1e-12  # of 1 + ||x||: a larger residual is projected away once more
-SETTLED = (Status.CONVERGED, Status.DIVERGED, Status.INTERRUPTED)  # the last estimate need not be measured
+RESIDUAL_LIMIT = 1e-12  # of 1 + ||x||: a larger residual is projected away once more
+SETTLED_ENDINGS = (
+    Status.CONVERGED,
+    Status.DIVERGED,
+    Status.INTERRUPTED,
+)  # the last estimate need not be measured
 
 
 class Ending(NamedTuple):
@@ -54,7 +58,7 @@ class Closing:
         """Measure the last estimate if nobody has and it may be better."""
         if not self.conversation.sees or self.conversation.is_measured(run):
             return run
-        if run.best is not None and status in SETTLED:
+        if run.best is not None and status in SETTLED_ENDINGS:
             return run
         run, reply = self.conversation.measure(run, self.conversation.estimate(run))
         rows.append(self.record.row(run, reply, self.judge.accuracy_of(run).gap(reply)))
@@ -63,7 +67,7 @@ class Closing:
     def _exact(self, run: Run, best: Incumbent, rows: list[Row]) -> tuple[Run, Incumbent]:
         """Return the best point in the user's variables, feasible, with a certificate by projection."""
         problem, x = self.way.original, self.way.lift(best.x)
-        if problem.constraint.residual(x) > INFEASIBLE * (1.0 + float(np.linalg.norm(x))):
+        if problem.constraint.residual(x) > RESIDUAL_LIMIT * (1.0 + float(np.linalg.norm(x))):
             x = self.conversation.engine.project(problem, x)
         if best.exact and np.array_equal(x, best.x) and problem is self.conversation.problem:
             return run, best

@@ -158,6 +158,8 @@ def as_path(checkpoint: Any) -> Path | None:
 
 
 def _check_place(path: Path) -> None:
+    if any(0xD800 <= ord(letter) <= 0xDFFF for letter in path.name):
+        raise ValueError(f"checkpoint {str(path)!r} has letters that no file name can have; name another.")
     if "\0" in str(path):
         raise ValueError(f"checkpoint {str(path)!r} has a NUL in it, which no file name can; name another.")
     spare = LONGEST_NAME - len(".12345678.part")

@@ -110,6 +110,8 @@ class Supervisor:
         """Return the answer; raise it inside an error if the callback raised."""
         ending = Ending(Status[self.verdict.status], self.verdict.detail)
         closing = Closing(self.conversation, self.way, self.judge, self.record)
+        if ending.status is Status.DIVERGED and run.best is None and self.kept is not None:
+            run = self.kept._replace(counts=run.counts, seconds=run.seconds)  # where F was never looked at
         solution = closing.solution(run, ending)
         if not self.verdict.complaint:
             return solution
@@ -185,10 +187,8 @@ class Supervisor:
             return
         for steps in (1, min(walk.steps, REHEARSAL if walk.batch_size else 1)):
             began = time.perf_counter()
-            reply, _ = self._engine.exchange(
-                self.conversation.problem, walk._replace(steps=steps), run.memory
-            )
-            self.clock.saw(reply.work.gradients, time.perf_counter() - began)
+            gradients = self.conversation.rehearse(run, walk, steps)
+            self.clock.saw(gradients, time.perf_counter() - began)
         self.verdict = self._engine.agree(self._with_pace, Verdict)
 
     def _with_pace(self) -> Verdict:

@@ -96,6 +96,12 @@ class Conversation:
                 run = self._told(run._replace(memory=memory), reply)
         return (self.noted(run, reply) if isinstance(reply, Measured) else run), reply
 
+    def rehearse(self, run: Run, walk: Descend, steps: int) -> int:
+        """Take a few steps of a walk and forget them; return the component gradients that they cost."""
+        with np.errstate(over="ignore", invalid="ignore"):
+            reply, _ = self.engine.exchange(self.problem, walk._replace(steps=steps), run.memory)
+        return reply.work.gradients
+
     def measure(self, run: Run, x: Array) -> tuple[Run, Measured]:
         """Measure F at a point exactly, outside the conversation."""
         with np.errstate(over="ignore", invalid="ignore"):
