@@ -98,7 +98,8 @@ def test_a_walk_longer_than_the_time_left_is_cut(objective, constraint):
 def test_timing_the_first_walk_gives_no_warning_where_it_overflows(objective, constraint):
     method = DelayedSGD(step_size=1e300, interval=50)
     sol = tether.solve(objective, constraint, method, tol=0.0, max_seconds=5.0, audit=None)
-    assert sol.status is Status.DIVERGED
+    assert sol.status is Status.DIVERGED and "step_size" in sol.message
+    np.testing.assert_array_equal(sol.x, constraint.project(np.zeros(5)))
 
 
 def test_seconds_include_the_set_up_and_the_callback(objective, constraint):

@@ -15,11 +15,9 @@ from tether.run.verdict import Accuracy, Judge
 from tether.shortcuts import Way
 
 RESIDUAL_LIMIT = 1e-12  # of 1 + ||x||: a larger residual is projected away once more
-SETTLED_ENDINGS = (
-    Status.CONVERGED,
-    Status.DIVERGED,
-    Status.INTERRUPTED,
-)  # the last estimate need not be measured
+
+#: After these the last estimate need not be measured if there is a best point.
+SETTLED_ENDINGS = (Status.CONVERGED, Status.DIVERGED, Status.INTERRUPTED)
 
 
 class Ending(NamedTuple):
