@@ -152,15 +152,23 @@ def leading(folder):
     printed = sys.stderr.getvalue()
     sys.stderr = sys.__stderr__
     tolerant = solve(method="lbfgs", tol=on(1, 1e-1, 1e-12), max_rounds=on(2, 2, 100))
+    modest = solve(method="lbfgs", tol=on(0, 1e-3, 1e-15))
 
     def stop(now):
         raise StopIteration
 
     stopped = solve(callback=stop)
     files = sorted(path.name for path in here.iterdir())
-    keys = "printed", "files", "calls", "rounds", "tolerant", "stopped"
-    values = printed, files, len(calls), solution.counts.rounds, tolerant.counts.rounds, stopped.status.name
-    return dict(zip(keys, map(WORLD.gather, values), strict=True))
+    values = {
+        "printed": printed,
+        "files": files,
+        "calls": len(calls),
+        "rounds": solution.counts.rounds,
+        "tolerant": tolerant.counts.rounds,
+        "stopped": stopped.status.name,
+        "modest": modest.status.name,
+    }
+    return {name: WORLD.gather(value) for name, value in values.items()}
 
 
 class LostError(Exception):

@@ -134,6 +134,7 @@ def test_rank_0_decides_when_a_run_is_over(leading):
     first, *others = leading["tolerant"]
     assert 2 < first < 100 and others == [first, first]
     assert leading["stopped"] == ["CALLBACK"] * 3
+    assert leading["modest"] == ["CONVERGED"] * 3
 
 
 @needs_mpi
