@@ -4,6 +4,7 @@ import math
 from typing import NamedTuple
 
 from tether.constraints.base import Constraint
+from tether.curvature import SecondOrder
 from tether.objectives.base import Objective, Smoothness
 from tether.objectives.pool import Pool
 
@@ -28,6 +29,7 @@ class Facts(NamedTuple):
     round_work: float = math.inf  # of a projection and what comes with it, in samples of a step
     anchored_price: int = 1  # component gradients that a sample of an anchored step costs
     proven_convex: bool = True  # by construction, so that nobody needs to watch
+    second_order: SecondOrder = SecondOrder()
 
     @property
     def local_samples(self) -> int:
@@ -47,4 +49,5 @@ class Facts(NamedTuple):
             round_work=round_work,
             anchored_price=pool.anchored_price,
             proven_convex=pool.proven_convex,
+            second_order=pool.second_order,
         )

@@ -1,9 +1,9 @@
-"""The two things a method may ask for, and the answers.
+"""The things a method may ask for, and the answers.
 
-A method never touches data or constraint. It asks for a gradient or for a walk; an engine has the work done
-where the data lives, projects what comes back and replies. Everything in a request is *common*: the same for
-all workers. What is private to a worker (dual variables, running sums, slopes at the anchor) stays in its
-`tether.engines.local_work.Memory`, and a request only says how to use it.
+A method never touches data or constraint. It asks for a gradient, perhaps with curvature, or for a walk; an
+engine has the work done where the data lives, projects what comes back and replies. Everything in a request
+is *common*: the same for all workers. What is private to a worker (dual variables, running sums, slopes at
+the anchor) stays in its `tether.engines.local_work.Memory`, and a request only says how to use it.
 """
 
 from typing import NamedTuple
@@ -41,12 +41,25 @@ class Average(NamedTuple):
     collect: bool = False  # report the average with this request
 
 
+class Curvature(NamedTuple):
+    """Ask for second derivatives at a feasible point, as the metric M of gradients.
+
+    They travel with the first gradient that names them; later ones find them where projections are made.
+    """
+
+    point: Array
+    form: str  # one of `tether.curvature.FORMS`
+    outputs: int = 1  # K, the outputs of a sample
+    share: float = 1.0  # of every worker's samples; drawn with the seed of the run
+
+
 class Gradient(NamedTuple):
     """Ask for the full gradient at a feasible point."""
 
     point: Array
     tangent: bool = True  # project it; without, only F and the certificate ||grad F - h||^2 come back
     dual: Dual | None = None
+    metric: Curvature | None = None  # project it in this metric as well
 
 
 class Descend(NamedTuple):
@@ -84,6 +97,16 @@ class Work(NamedTuple):
     workers: Array | None = None  # a row a worker: its loss, gradient norm, seconds and bytes sent
 
 
+class Curved(NamedTuple):
+    """What a metric M says of F at a point."""
+
+    image: Array  # P_M grad F, the direction to the minimum of the quadratic model with M
+    decrement: float  # <grad F, P_M grad F>
+    distance: float  # from the point at which M was taken
+    smallest: float  # a lower bound on the eigenvalues of M on the tangent space; 0: none is known
+    exact: bool  # M is the Hessian itself
+
+
 class Measured(NamedTuple):
     """The answer to `Gradient`: what is known of F at the point."""
 
@@ -96,6 +119,7 @@ class Measured(NamedTuple):
     work: Work
     complete: bool = True  # False: some workers' last known numbers stand in for fresh ones
     size: float | None = None  # of F, for accuracies relative to it; None: |value|
+    curved: Curved | None = None  # None without a metric, or where no projection in it exists
 
 
 class Arrived(NamedTuple):

@@ -112,7 +112,8 @@ def cut(path):
 
 def flip(path):
     content = bytearray(path.read_bytes())
-    content[len(content) // 2] ^= 0xFF
+    for place in range(len(content) // 2, len(content) // 2 + 64):  # a single byte may be one of padding
+        content[place] ^= 0xFF
     path.write_bytes(content)
 
 

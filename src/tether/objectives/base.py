@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from tether.arrays import Array, Indices
+from tether.curvature import SecondOrder
 from tether.digest import digest_of
 from tether.needs import Need
 from tether.objectives.smoothness import Smoothness
@@ -145,6 +146,15 @@ class Objective(ABC):
     def hessian(self) -> tuple[Any, Array] | None:
         """Return H and g of F(x) = x^T H x / 2 + g^T x + constant where F is so and H cheap, else None."""
         return None
+
+    @property
+    def second_order(self) -> SecondOrder:
+        """What second derivatives cost; here, there are none."""
+        return SecondOrder()
+
+    def curvature(self, x: Array, form: str, batch: Indices | None = None) -> Array:
+        """Return the second derivatives at x of F, or of f_B, in a form of `tether.curvature`."""
+        raise NotImplementedError(f"{type(self).__name__} has no second derivatives")
 
     def kind(self) -> Kind:
         """Return what must be the same for all workers of a federation: everything but the data."""

@@ -13,6 +13,7 @@ from typing import NamedTuple
 import numpy as np
 
 from tether.arrays import Array
+from tether.curvature import SecondOrder
 from tether.objectives.base import Kind, Objective, Smoothness
 from tether.objectives.design import COMPILE_FROM
 from tether.objectives.weighted import Weighted
@@ -29,6 +30,7 @@ class Card(NamedTuple):
     smoothness: Smoothness
     convex: bool = True  # nothing shows that it is not
     proven_convex: bool = False
+    second_order: SecondOrder = SecondOrder()
 
     @classmethod
     def of(cls, objective: Objective) -> "Card":
@@ -42,6 +44,7 @@ class Card(NamedTuple):
             objective.smoothness,
             objective.convex,
             objective.proven_convex,
+            objective.second_order,
         )
 
 
@@ -86,6 +89,19 @@ class Pool:
     def proven_convex(self) -> bool:
         """Whether the sums of all workers are convex by the way they are made."""
         return all(card.proven_convex for card in self.cards)
+
+    @property
+    def second_order(self) -> SecondOrder:
+        """The mean prices of a sample, and the largest R."""
+        shares = np.array([card.n_samples for card in self.cards]) / self.n_samples
+        each = [card.second_order for card in self.cards]
+        return SecondOrder(
+            full=float(shares @ [one.full for one in each]),
+            kronecker=float(shares @ [one.kronecker for one in each]),
+            diagonal=float(shares @ [one.diagonal for one in each]),
+            outputs=each[0].outputs,
+            concordance=max(one.concordance for one in each),
+        )
 
     @property
     def natural_batch(self) -> int:

@@ -1,0 +1,90 @@
+"""Second derivatives of a finite sum as one flat vector, which travels and is averaged like a gradient.
+
+Three forms, for p variables of which each sample has K outputs (p = d K):
+
+- "full": the Hessian, its lower triangle row by row;
+- "kronecker": the triangles of G (d x d) and S (K x K) and a shift s, for G (x) S / trace(S) + s I;
+- "diagonal": the diagonal of the Hessian.
+
+All are sums over samples, so means over workers are those of all data (of G and S each by itself).
+"""
+
+import math
+from typing import NamedTuple
+
+import numpy as np
+
+from tether.arrays import Array
+
+FULL, KRONECKER, DIAGONAL = "full", "kronecker", "diagonal"
+FORMS = (FULL, KRONECKER, DIAGONAL)
+
+
+class SecondOrder(NamedTuple):
+    """What second derivatives of a sum cost, and what they promise.
+
+    Prices are those of a sample, in component gradients of a full pass; infinite where there is no such form.
+    """
+
+    full: float = math.inf
+    kronecker: float = math.inf
+    diagonal: float = math.inf
+    outputs: int = 1  # K
+    concordance: float = (
+        math.inf
+    )  # R with H(x + v) >= exp(-R ||v||) H(x); 0 for quadratics, infinite: unknown
+
+    def price(self, form: str) -> float:
+        """Return the price of a form."""
+        return {FULL: self.full, KRONECKER: self.kronecker, DIAGONAL: self.diagonal}[form]
+
+
+def length_of(form: str, dim: int, outputs: int = 1) -> int:
+    """Return how many numbers a form has.
+
+    Examples
+    --------
+    >>> length_of("full", 4), length_of("kronecker", 4, outputs=2), length_of("diagonal", 4)
+    (10, 7, 4)
+    """
+    if form == DIAGONAL:
+        return dim
+    if form == FULL:
+        return _triangle(dim)
+    return _triangle(dim // outputs) + _triangle(outputs) + 1
+
+
+def packed(matrix: Array) -> Array:
+    """Return the lower triangle of a symmetric matrix, row by row."""
+    return matrix[np.tril_indices(len(matrix))]
+
+
+def unpacked(triangle: Array) -> Array:
+    """Return the symmetric matrix with this lower triangle.
+
+    Examples
+    --------
+    >>> unpacked(np.array([1.0, 2.0, 3.0])).tolist()
+    [[1.0, 2.0], [2.0, 3.0]]
+    """
+    size = (math.isqrt(8 * len(triangle) + 1) - 1) // 2
+    matrix = np.empty((size, size))
+    below = np.tril_indices(size)
+    matrix[below] = triangle
+    matrix.T[below] = triangle
+    return matrix
+
+
+def kronecker(features: Array, outputs: Array, shift: float) -> Array:
+    """Return G, S and s as one vector."""
+    return np.concatenate([packed(features), packed(outputs), [shift]])
+
+
+def kronecker_parts(vector: Array, outputs: int) -> tuple[Array, Array, float]:
+    """Return G, S and s."""
+    edge = len(vector) - 1 - _triangle(outputs)
+    return unpacked(vector[:edge]), unpacked(vector[edge:-1]), float(vector[-1])
+
+
+def _triangle(size: int) -> int:
+    return size * (size + 1) // 2
