@@ -14,7 +14,6 @@ class Need(Enum):
     PLANE = "a constraint made of equations"
     GRADIENTS = "full gradients and losses"
     AVERAGES = "averages of walks"
-    CURVATURE = "second derivatives"
 
 
 def check_needs(method: str, needs: Collection[Need], *lacking: Mapping[Need, str]) -> None:

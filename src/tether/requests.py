@@ -51,6 +51,8 @@ class Curvature(NamedTuple):
     form: str  # one of `tether.curvature.FORMS`
     outputs: int = 1  # K, the outputs of a sample
     share: float = 1.0  # of every worker's samples; drawn with the seed of the run
+    exact: bool = True  # this form holds all second derivatives
+    spectrum: bool = False  # the smallest eigenvalue on the tangent space is wanted as well
 
 
 class Gradient(NamedTuple):

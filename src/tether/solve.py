@@ -131,9 +131,9 @@ def solve(
         opening = Opening(objective, constraint, method, x0=x0, seed=seed, engine=place)
         way = opening.way(terms.tol)
         conversation, run = opening.conversation(way, terms.audit)
-        judge = Judge(
-            Accuracy(way.inner_tol, conversation.facts.smoothness.convexity), conversation.algorithm
-        )
+        facts = conversation.facts
+        accuracy = Accuracy(way.inner_tol, facts.smoothness.convexity, facts.second_order.concordance)
+        judge = Judge(accuracy, conversation.algorithm)
         identity = opening.identity(way, conversation) if terms.checkpoint else None
         keeper = Keeper(terms.checkpoint, identity, place.save_every)
         with progress(verbose and place.leads, conversation.algorithm.title) as reporter:

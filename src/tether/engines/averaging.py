@@ -11,6 +11,7 @@ import numpy as np
 
 from tether.arrays import Array
 from tether.constraints.base import Constraint
+from tether.engines.centre import Projector
 from tether.engines.uploads import Upload, check_losses
 from tether.requests import Arrived, Gradient, Measured, Reply, Request, Work
 
@@ -18,14 +19,14 @@ SMALL_SHARE = 1e-5  # of a direction: if less than this is left, its projection 
 
 
 def combine(
-    constraint: Constraint, request: Request, uploads: Sequence[Upload], names: Sequence[int], n_workers: int
+    projector: Projector, request: Request, uploads: Sequence[Upload], names: Sequence[int], n_workers: int
 ) -> tuple[Reply, tuple[Array, ...]]:
     """Return the reply of a federation to a request, and the projected vectors that go back to the workers.
 
     ``names`` are the numbers of the workers that the uploads came from.
     """
     check_losses(request, uploads, names)
-    reply, projected = form_reply(constraint, request, uploads)
+    reply, projected = form_reply(projector, request, uploads)
     report = np.full((n_workers, 4), np.nan)
     report[list(names)] = [(up.value, up.scale, up.seconds, up.size) for up in uploads]
     work = reply.work._replace(
@@ -39,7 +40,7 @@ def combine(
 
 
 def form_reply(
-    constraint: Constraint, request: Request, uploads: Sequence[Upload]
+    projector: Projector, request: Request, uploads: Sequence[Upload]
 ) -> tuple[Reply, tuple[Array, ...]]:
     """Average and project what was sent; return the reply and the projected vectors.
 
@@ -47,9 +48,9 @@ def form_reply(
     """
     work = Work(max(up.steps for up in uploads), sum(up.gradients for up in uploads))
     if isinstance(request, Gradient):
-        return _measured(constraint, request, uploads, work)
+        return _measured(projector, request, uploads, work)
     columns = zip(*(upload.points for upload in uploads), strict=True)
-    projected = tuple(constraint.project(mean(points)) for points in columns)
+    projected = tuple(projector.constraint.project(mean(points)) for points in columns)
     average = projected[1] if len(projected) > 1 else None
     work = work._replace(rounds=1, projections=len(projected))
     return Arrived(projected[0], average, work), projected
@@ -78,7 +79,7 @@ def lower_median(values: Sequence[float]) -> float:
 
 
 def _measured(
-    constraint: Constraint, request: Gradient, uploads: Sequence[Upload], work: Work
+    projector: Projector, request: Gradient, uploads: Sequence[Upload], work: Work
 ) -> tuple[Measured, tuple[Array, ...]]:
     """Reply to a gradient: with its projection, or with the certificate of the duals that stand for one."""
     value = float(np.mean([upload.value for upload in uploads]))
@@ -90,8 +91,11 @@ def _measured(
         scale = lower_median([upload.scale for upload in uploads])
         return Measured(request.point, value, certificate, scale, None, None, work, size=size), ()
     full = mean(directions)
-    tangent, vectors = tangent_part(constraint, full)
+    tangent, vectors = tangent_part(projector.constraint, full)
     certificate, scale = float(tangent @ tangent), float(np.linalg.norm(full))
     work = work._replace(rounds=1, projections=vectors)
-    reply = Measured(request.point, value, certificate, scale, tangent, full - tangent, work, size=size)
+    curved = projector.curved(request.point, tangent)
+    reply = Measured(
+        request.point, value, certificate, scale, tangent, full - tangent, work, size=size, curved=curved
+    )
     return reply, (tangent,)

@@ -6,7 +6,9 @@ from contextlib import AbstractContextManager, nullcontext
 from typing import Any, TypeVar
 
 from tether.arrays import Array
+from tether.engines.centre import Centre
 from tether.engines.local_work import Memory, without_caches
+from tether.lazy import lazy
 from tether.needs import Need
 from tether.problem import Facts, Problem
 from tether.requests import Reply, Request
@@ -45,6 +47,11 @@ class Engine(ABC):
 
     #: Whether this process prints and writes files; of several that run the same conversation one does.
     leads: bool = True
+
+    @lazy
+    def centre(self) -> Centre:
+        """Where projections are made."""
+        return Centre()
 
     def prepare(self, problem: Problem) -> Problem:
         """Return the problem as this engine's workers see it."""

@@ -51,15 +51,17 @@ class Workers(Engine):
         assert isinstance(problem.objective, Federation)
         workers = [Worker(local, problem.seed, k) for k, local in enumerate(problem.objective.workers)]
         names = participants(request, len(workers), problem.seed)
-        done: dict[int, Done] = {}
+        asked, done = self.centre.asked(problem, request), dict[int, Done]()
 
         def work(part: int, begin: int, end: int) -> None:
             for k in names[begin:end]:
-                done[k] = local_work.carry_out(workers[k], request, memory[k])
+                done[k] = local_work.carry_out(workers[k], asked, memory[k])
 
         threads.share(work, len(names))
         uploads = [done[k].upload for k in names]
-        reply, projected = combine(problem.constraint, request, uploads, names, len(workers))
+        projector = self.centre.projector(problem, request, uploads)
+        reply, projected = combine(projector, request, uploads, names, len(workers))
+        self.centre.hear(problem, request, reply)
         memories = list(memory)
         for k in names:
             memories[k] = local_work.settle(request, done[k].local, projected, done[k].memory)

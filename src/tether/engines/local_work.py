@@ -4,6 +4,7 @@ A worker does the work (`work`), hands over the vectors that have to be projecte
 hears the result settles its private memory (`settle`). The functions are pure: memory goes in and comes out.
 """
 
+import math
 import time
 from collections.abc import Callable
 from contextlib import nullcontext
@@ -16,7 +17,7 @@ from tether.engines.sampling import Pass, Stream, batches
 from tether.engines.uploads import Upload, check_form
 from tether.objectives.base import Evaluation, Objective
 from tether.objectives.walk import Averaging, Walk
-from tether.requests import Descend, Dual, Gradient, Request
+from tether.requests import Curvature, Descend, Dual, Gradient, Request
 from tether.threads import all_blas_threads, all_taken
 
 
@@ -29,6 +30,7 @@ class Memory(NamedTuple):
     since: int = 0  # the clock at which the sum began
     anchor: Array | None = None  # where `evaluation` was made
     evaluation: Evaluation | None = None  # a cache: rebuilt from the anchor when missing
+    curved: Array | None = None  # where second derivatives were last taken
     samples: Pass | None = None  # a cache: the pass over the data that is under way
 
 
@@ -41,6 +43,7 @@ class Local(NamedTuple):
     dual: Array | None = None  # the h that took part
     steps: int = 0
     gradients: int = 0
+    curvature: Array | None = None  # second derivatives, to be averaged
 
 
 class Done(NamedTuple):
@@ -81,7 +84,7 @@ def work(worker: Worker, request: Request, memory: Memory) -> tuple[Local, Memor
     alone = worker.objective.uses_blas and not all_taken()
     with all_blas_threads() if alone else nullcontext():
         if isinstance(request, Gradient):
-            return _measure(worker.objective, request, memory)
+            return _measure(worker, request, memory)
         return _walk(worker, request, memory)
 
 
@@ -119,6 +122,7 @@ def report(local: Local, seconds: float = 0.0) -> Upload:
         0,
         local.gradients,
         seconds,
+        local.curvature,
     )
 
 
@@ -137,12 +141,34 @@ def dual_of(dual: Dual | None, memory: Memory) -> Array | None:
     return np.einsum("i,ij->j", dual.weights[used], memory.duals[-len(dual.weights) :][used])
 
 
-def _measure(objective: Objective, request: Gradient, memory: Memory) -> tuple[Local, Memory]:
-    memory, spent = _at_anchor(objective, request.point, memory)
+def _measure(worker: Worker, request: Gradient, memory: Memory) -> tuple[Local, Memory]:
+    memory, spent = _at_anchor(worker.objective, request.point, memory)
     evaluation = memory.evaluation
     assert evaluation is not None
     direction = evaluation.gradient if request.tangent else None
-    return Local((), direction, evaluation, dual_of(request.dual, memory), gradients=spent), memory
+    local = Local((), direction, evaluation, dual_of(request.dual, memory), gradients=spent)
+    return (local, memory) if request.metric is None else _bend(worker, request.metric, local, memory)
+
+
+def _bend(worker: Worker, asked: Curvature, local: Local, memory: Memory) -> tuple[Local, Memory]:
+    """Take second derivatives; a resumed run that asks for them again has paid for them before."""
+    objective, chosen = worker.objective, _share(worker, asked.share)
+    curvature = objective.curvature(asked.point, asked.form, chosen)
+    if memory.curved is not None and np.array_equal(memory.curved, asked.point):
+        return local._replace(curvature=curvature), memory
+    count = objective.n_samples if chosen is None else len(chosen)
+    spent = math.ceil(count * objective.second_order.price(asked.form))
+    local = local._replace(curvature=curvature, gradients=local.gradients + spent)
+    return local, memory._replace(curved=asked.point)
+
+
+def _share(worker: Worker, share: float) -> Indices | None:
+    """Draw some samples, the same ones whenever they are asked for; None: all."""
+    n_samples = worker.objective.n_samples
+    if share >= 1.0:
+        return None
+    rng = np.random.default_rng([worker.seed, worker.number])
+    return np.sort(rng.choice(n_samples, max(1, math.ceil(share * n_samples)), replace=False))
 
 
 def _walk(worker: Worker, request: Descend, memory: Memory) -> tuple[Local, Memory]:

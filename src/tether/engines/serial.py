@@ -26,6 +26,9 @@ class Serial(Engine):
 
     def exchange(self, problem: Problem, request: Request, memory: Memory) -> tuple[Reply, Memory]:
         """Work, project, settle."""
-        local, memory = local_work.work(Worker(problem.objective, problem.seed), request, memory)
-        reply, projected = form_reply(problem.constraint, request, [local_work.report(local)])
+        asked = self.centre.asked(problem, request)
+        local, memory = local_work.work(Worker(problem.objective, problem.seed), asked, memory)
+        uploads = [local_work.report(local)]
+        reply, projected = form_reply(self.centre.projector(problem, request, uploads), request, uploads)
+        self.centre.hear(problem, request, reply)
         return reply, local_work.settle(request, local, projected, memory)

@@ -13,6 +13,8 @@ from typing import NamedTuple
 import numpy as np
 
 from tether.arrays import Array
+from tether.curvature import length_of
+from tether.objectives.pool import Card
 from tether.requests import Descend, Gradient, Request
 
 
@@ -27,6 +29,7 @@ class Upload(NamedTuple):
     steps: int = 0
     gradients: int = 0
     seconds: float = 0.0
+    curvature: Array | None = None  # second derivatives
 
     @property
     def vectors(self) -> tuple[Array, ...]:
@@ -34,9 +37,15 @@ class Upload(NamedTuple):
         return self.points if self.direction is None else (self.direction,)
 
     @property
+    def numbers(self) -> tuple[float, ...]:
+        """The numbers beside the vectors."""
+        return self.value, self.misfit, self.scale, self.steps, self.gradients, self.seconds
+
+    @property
     def size(self) -> int:
         """Bytes of the vectors and numbers."""
-        return sum(vector.nbytes for vector in self.vectors) + 8 * 6
+        bends = 0 if self.curvature is None else self.curvature.nbytes
+        return sum(vector.nbytes for vector in self.vectors) + bends + 8 * 6
 
 
 class BadUpload(ValueError):  # noqa: N818
@@ -46,6 +55,7 @@ class BadUpload(ValueError):  # noqa: N818
 def check_form(worker: int, request: Request, upload: Upload) -> None:
     """Refuse vectors of another kind, number or length than asked for, and counts that cannot be."""
     _check_vectors(worker, request, upload)
+    _check_curvature(worker, request, upload)
     asked = request.steps if isinstance(request, Descend) else 0
     if upload.steps != asked:
         raise BadUpload(f"worker {worker} reports {upload.steps} steps where {asked} were asked for.")
@@ -55,10 +65,12 @@ def check_form(worker: int, request: Request, upload: Upload) -> None:
             raise BadUpload(f"worker {worker} reports {name} = {value}, which cannot be below 0.")
 
 
-def check_cost(worker: int, request: Request, upload: Upload, n_samples: int) -> None:
-    """Refuse a count of component gradients that a worker with so many samples cannot have needed."""
+def check_cost(worker: int, request: Request, upload: Upload, card: Card) -> None:
+    """Refuse a count of component gradients that a worker with such a card cannot have needed."""
     steps, batch = (request.steps, request.batch_size or 0) if isinstance(request, Descend) else (0, 0)
-    most = 2 * (steps + 1) * max(n_samples, batch)  # each sample of a step, at the anchor too
+    most: float = 2 * (steps + 1) * max(card.n_samples, batch)  # each sample of a step, at the anchor too
+    if isinstance(request, Gradient) and request.metric is not None:
+        most += 1 + card.n_samples * card.second_order.price(request.metric.form)
     if upload.gradients > most:
         raise BadUpload(
             f"worker {worker} reports {upload.gradients} component gradients where at most {most} can occur."
@@ -81,6 +93,8 @@ def overflow(request: Request, upload: Upload) -> str:
         lengths = [float(vector @ vector) for vector in upload.vectors]
     if not all(map(math.isfinite, lengths)):
         return "a vector with entries that are NaN, infinite or too large"
+    if upload.curvature is not None and not np.isfinite(upload.curvature).all():
+        return "second derivatives that are NaN or infinite"
     if isinstance(request, Gradient):
         for name, words in {"value": "loss", "misfit": "misfit", "scale": "gradient norm"}.items():
             if not math.isfinite(getattr(upload, name)):
@@ -137,3 +151,20 @@ def _vectors_wanted(request: Request) -> tuple[int, int]:
     if isinstance(request, Gradient):
         return 0, int(request.tangent)
     return 1 + (request.average is not None and request.average.collect), 0
+
+
+def _check_curvature(worker: int, request: Request, upload: Upload) -> None:
+    asked = curvature_length(request)
+    found = 0 if upload.curvature is None else upload.curvature.size
+    if found != asked:
+        raise BadUpload(
+            f"worker {worker} sent {found} second derivatives where {asked} were asked for; "
+            "check its objective."
+        )
+
+
+def curvature_length(request: Request) -> int:
+    """Return how many second derivatives answer a request."""
+    if not isinstance(request, Gradient) or request.metric is None:
+        return 0
+    return length_of(request.metric.form, len(request.point), request.metric.outputs)

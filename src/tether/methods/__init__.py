@@ -10,6 +10,7 @@ from tether.methods.delayed_sgd import DelayedSGD
 from tether.methods.delayed_svrg import DelayedSVRG
 from tether.methods.lbfgs import LBFGS
 from tether.methods.nesterov import Nesterov
+from tether.methods.newton import Newton
 from tether.methods.proxskip import ProxSkip
 from tether.methods.proxskip_svrg import ProxSkipSVRG
 from tether.methods.regularised import Regularised
@@ -26,6 +27,7 @@ __all__ = [
     "DelayedSVRG",
     "Method",
     "Nesterov",
+    "Newton",
     "ProxSkip",
     "ProxSkipSVRG",
     "Regularised",
@@ -49,6 +51,7 @@ NAMES: dict[str, Callable[[], Method]] = {
     "scaffold": Scaffold,
     "nesterov": Nesterov,
     "lbfgs": LBFGS,
+    "newton": Newton,
 }
 
 

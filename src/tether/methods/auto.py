@@ -1,66 +1,127 @@
 """The method for those who do not want to choose one.
 
-Few samples, or smoothness that is only estimated: L-BFGS on the constraint. Otherwise one projection a pass
-with a learned dual and Anderson acceleration; if its stages stop to help, L-BFGS goes on from where it got.
-The choice rests on numbers that do not change from run to run, never on the clock, so that the same seed
-gives the same iterates.
+Newton's method where second derivatives cost few passes. Otherwise one projection a pass with a learned dual
+and Anderson acceleration, or L-BFGS on the constraint where samples are few or smoothness is only estimated.
+These two are watched by what they gain for what they cost: one that is slow has to stand comparison with the
+other, and when both together have cost what Newton's method would, it takes over. So whatever the problem, a
+run costs little more than twice what the best of the three would have cost.
+
+All costs are counted, in passes; the clock never decides, so that the same seed gives the same iterates.
 """
 
 import math
 from dataclasses import dataclass, field
 from enum import IntEnum
-from typing import ClassVar, NamedTuple, final
+from typing import Any, ClassVar, NamedTuple, final
 
 from tether.arrays import Array
+from tether.curvature import length_of
 from tether.methods.anderson import Anderson, AndersonAlgorithm, AndersonState
 from tether.methods.base import Algorithm, Method
 from tether.methods.lbfgs import LBFGS, LBFGSAlgorithm, LBFGSState
+from tether.methods.newton import Newton, NewtonAlgorithm, NewtonState
 from tether.methods.proxskip_svrg import ProxSkipSVRG
 from tether.needs import Need
 from tether.problem import Facts
-from tether.requests import Gradient, Measured, Reply, Request
+from tether.requests import Arrived, Gradient, Measured, Reply, Request
 
-FEW_SAMPLES = 1_000  # below which L-BFGS is quick enough for anybody
-PATIENCE = 40  # stages in which the certificate must fall to a tenth
+FEW_SAMPLES = 1_000  # below which stages of stochastic steps do not pay
+CHEAP_NEWTON = 25.0  # passes: Newton's method that is likely to cost less goes first
+ITERATIONS = {True: 10.0, False: 50.0}  # of Newton's method with the Hessian, or with another metric
+RENEWALS = 4.0  # of the metric
+WALK_PRICE = 2.0  # passes in the time of a walk of as many samples
+ROUND_PRICE, PASS_PRICE = 1.0, 0.1  # where workers are apart, rounds count more than passes
+VECTOR_PRICE = 0.02  # rounds that a vector more takes there
+GOOD_PACE = math.log(10.0) / 6.0  # gain of the certificate by cost that needs no comparison
+TRIAL = 10.0  # passes after which a method is judged
+ACCURACY = 1e-6  # of F, for guesses at how much is left to do
+
+
+class Running(IntEnum):
+    """The method that runs."""
+
+    NEWTON = 0
+    SKIP = 1
+    LBFGS = 2
 
 
 class Reason(IntEnum):
-    """What speaks for the method that runs."""
+    """What speaks for it."""
 
-    FEW_SAMPLES = 0
-    ESTIMATED_SMOOTHNESS = 1
-    MANY_SAMPLES = 2
-    STALLED_STAGES = 3
+    CHEAP_CURVATURE = 0
+    FEW_SAMPLES = 1
+    ESTIMATED_SMOOTHNESS = 2
+    MANY_SAMPLES = 3
+    QUICKER = 4
+    OVERDUE = 5
 
 
 WORDS = {
+    Reason.CHEAP_CURVATURE: "second derivatives are cheap",
     Reason.FEW_SAMPLES: "few samples",
     Reason.ESTIMATED_SMOOTHNESS: "smoothness known only by estimate",
     Reason.MANY_SAMPLES: "many samples: one projection a pass",
-    Reason.STALLED_STAGES: "stages stopped helping",
+    Reason.QUICKER: "it gains more for what it costs",
+    Reason.OVERDUE: "it would have been done by now",
+}
+FIELDS = {Running.NEWTON: "newton", Running.SKIP: "skip", Running.LBFGS: "lbfgs"}
+TITLES = {
+    Running.NEWTON: "Newton's method",
+    Running.SKIP: "ProxSkip-SVRG with Anderson acceleration",
+    Running.LBFGS: "L-BFGS",
 }
 
 
 class AutoState(NamedTuple):
-    """The states of both methods, which one runs, and what the choice rests on."""
+    """The states of the methods, which one runs and why, and how it does."""
 
+    newton: NewtonState | None
     skip: AndersonState
     lbfgs: LBFGSState
-    reason: int  # of the last choice, a `Reason`
-    target: float = math.inf  # what the certificate has to get below
-    deadline: int = PATIENCE  # by this stage
+    running: int  # a `Running`
+    reason: int  # a `Reason`
+    best: Array  # the point with the smallest certificate so far
+    certificate: float = math.inf  # there
+    spent: float = 0.0  # by all methods, in passes
+    mark: float = 0.0  # of this, when the running method was last judged
+    start: float = math.inf  # the certificate then
+    first: float = math.inf  # the certificate where the run began
+    pace_of_skip: float = math.inf  # gain by cost when it was last judged; infinite: it was not
+    pace_of_lbfgs: float = math.inf
+    stages: int = 0  # of methods that ran before
     stage: int = 0
 
-    @property
-    def skipping(self) -> bool:
-        """Whether the flagship runs."""
-        return self.reason == Reason.MANY_SAMPLES
+
+class Costs(NamedTuple):
+    """What requests cost, in passes; among workers that are apart, in rounds."""
+
+    n_samples: int
+    a_pass: float
+    a_round: float
+    newton: float  # a run of Newton's method, likely; infinite where there are no second derivatives
+
+    @classmethod
+    def of(cls, facts: Facts, newton: NewtonAlgorithm | None) -> "Costs":
+        """Return the costs for a problem."""
+        apart = not math.isfinite(facts.round_work)
+        a_pass, a_round = (PASS_PRICE, ROUND_PRICE) if apart else (1.0, facts.round_work / facts.n_samples)
+        likely = math.inf
+        if newton is not None:
+            vectors = length_of(newton.form, facts.dim, newton.outputs) / facts.dim if apart else 0.0
+            renewal = a_pass * newton.price + VECTOR_PRICE * vectors
+            likely = ITERATIONS[newton.exact] * (a_pass + a_round) + RENEWALS * renewal
+        return cls(facts.n_samples, a_pass, a_round, likely)
+
+    def of_reply(self, reply: Reply) -> float:
+        """Return the cost of a request that was answered."""
+        price = self.a_pass * (WALK_PRICE if isinstance(reply, Arrived) else 1.0)
+        return price * reply.work.gradients / self.n_samples + self.a_round * reply.work.rounds
 
 
 @final
 @dataclass(frozen=True)
 class Auto(Method):
-    """Choose between the flagship and L-BFGS, and keep watching.
+    """Choose among Newton's method, the flagship and L-BFGS, and keep watching.
 
     Examples
     --------
@@ -69,43 +130,75 @@ class Auto(Method):
     >>> rng = np.random.default_rng(0)
     >>> objective = tether.GLM(rng.standard_normal((100, 4)), rng.poisson(1.0, 100), loss="poisson", l2=0.1)
     >>> tether.solve(objective, tether.Affine(np.ones((1, 4))), Auto()).message
-    'the certificate is within tol; auto chose L-BFGS (few samples)'
+    "the certificate is within tol; auto chose Newton's method (second derivatives are cheap)"
     """
 
     takes_shortcuts: ClassVar[bool] = True
 
     @property
     def needs(self) -> frozenset[Need]:
-        """Those of both methods."""
+        """Those of the methods."""
         return _FLAGSHIP.needs | _LBFGS.needs
 
     def prepare(self, facts: Facts) -> "AutoAlgorithm":
-        """Prepare both methods and choose the one to begin with."""
-        if facts.n_samples < FEW_SAMPLES:
-            reason = Reason.FEW_SAMPLES
+        """Prepare the methods and choose the one to begin with."""
+        newton = _newton(facts)
+        costs, walks = Costs.of(facts, newton), facts.n_samples >= FEW_SAMPLES and facts.smoothness.exact
+        if costs.newton <= CHEAP_NEWTON:
+            first = Running.NEWTON, Reason.CHEAP_CURVATURE
+        elif walks:
+            first = Running.SKIP, Reason.MANY_SAMPLES
         else:
-            reason = Reason.MANY_SAMPLES if facts.smoothness.exact else Reason.ESTIMATED_SMOOTHNESS
-        return AutoAlgorithm(skip=_FLAGSHIP.prepare(facts), lbfgs=_LBFGS.prepare(facts), reason=reason)
+            few = facts.n_samples < FEW_SAMPLES
+            first = Running.LBFGS, Reason.FEW_SAMPLES if few else Reason.ESTIMATED_SMOOTHNESS
+        return AutoAlgorithm(
+            newton=newton,
+            skip=_FLAGSHIP.prepare(facts),
+            lbfgs=_LBFGS.prepare(facts),
+            first=first,
+            walks=walks,
+            costs=costs,
+            convexity=facts.smoothness.convexity,
+        )
 
 
 _FLAGSHIP = Anderson(ProxSkipSVRG(renew=True))
 _LBFGS = LBFGS()
 
 
+def _newton(facts: Facts) -> NewtonAlgorithm | None:
+    """Return Newton's method where its metric is the Hessian or the next best thing."""
+    known = facts.second_order
+    if not (known.separable or math.isfinite(min(known.full, known.kronecker))):
+        return None
+    return Newton().prepare(facts)
+
+
 @final
 @dataclass(frozen=True, kw_only=True, repr=False)
 class AutoAlgorithm(Algorithm[AutoState]):
-    """Both algorithms, and why the first one is chosen."""
+    """The algorithms, which one is first and why, and what they cost."""
 
     name: ClassVar[str] = "Auto"
 
+    newton: NewtonAlgorithm | None = field(repr=False)
     skip: AndersonAlgorithm = field(repr=False)
     lbfgs: LBFGSAlgorithm = field(repr=False)
-    reason: Reason = field(repr=False)
+    first: tuple[Running, Reason] = field(repr=False)
+    walks: bool = field(repr=False)  # whether the flagship is worth a try
+    costs: Costs = field(repr=False)
+    convexity: float = field(repr=False)
 
     def start(self, x: Array, clock: int = 0) -> AutoState:
         """Begin with the method that the constants speak for."""
-        return AutoState(skip=self.skip.start(x, clock), lbfgs=self.lbfgs.start(x), reason=self.reason)
+        return AutoState(
+            newton=None if self.newton is None else self.newton.start(x),
+            skip=self.skip.start(x, clock),
+            lbfgs=self.lbfgs.start(x),
+            running=self.first[0],
+            reason=self.first[1],
+            best=x,
+        )
 
     def warm(self, state: AutoState) -> AutoState:
         """Start as the flagship does."""
@@ -113,50 +206,105 @@ class AutoAlgorithm(Algorithm[AutoState]):
 
     def ask(self, state: AutoState) -> Request:
         """Ask what the running method asks."""
-        return self.skip.ask(state.skip) if state.skipping else self.lbfgs.ask(state.lbfgs)
+        algorithm, inner = self._running(state)
+        return algorithm.ask(inner)
 
     def tell(self, state: AutoState, reply: Reply) -> AutoState:
         """Tell the running method, then look whether another would do better."""
-        if not state.skipping:
-            lbfgs = self.lbfgs.tell(state.lbfgs, reply)
-            return state._replace(lbfgs=lbfgs, stage=state.skip.stage + lbfgs.stage)
-        skip = self.skip.tell(state.skip, reply)
-        state = state._replace(skip=skip, stage=skip.stage)
-        if self.skip.exhausted(skip):
-            return self._hand_over(state)
-        return self._judge(state, reply) if isinstance(reply, Measured) and reply.complete else state
+        algorithm, inner = self._running(state)
+        inner = algorithm.tell(inner, reply)
+        state = state._replace(
+            **{FIELDS[Running(state.running)]: inner},
+            spent=state.spent + self.costs.of_reply(reply),
+            stage=state.stages + inner.stage,
+        )
+        if isinstance(reply, Measured) and reply.complete:
+            state = _seen(state, reply)
+        if state.running == Running.NEWTON:
+            return state
+        if state.running == Running.SKIP and self.skip.exhausted(state.skip):
+            return self._judged(state, reply, over=True)
+        due = isinstance(reply, Measured) and state.spent - state.mark >= TRIAL
+        return self._judged(state, reply) if due else state
 
-    def _judge(self, state: AutoState, reply: Measured) -> AutoState:
-        """Give up stages that stopped to bring the certificate down."""
-        if reply.certificate <= state.target:
-            return state._replace(target=reply.certificate / 10, deadline=state.stage + PATIENCE)
-        return self._hand_over(state) if state.stage >= state.deadline else state
+    def _judged(self, state: AutoState, reply: Reply, over: bool = False) -> AutoState:
+        """Compare what the running method gains with what others would."""
+        cost = state.spent - state.mark
+        pace = math.log(state.start / state.certificate) / cost if 0.0 < state.certificate < math.inf else 0.0
+        pace = 0.0 if over else pace
+        state = state._replace(mark=state.spent, start=state.certificate)
+        skips = state.running == Running.SKIP
+        state = state._replace(pace_of_skip=pace) if skips else state._replace(pace_of_lbfgs=pace)
+        if self.costs.newton < self._left(state, reply, pace):
+            return self._begin(state, Running.NEWTON, Reason.OVERDUE)
+        if skips and pace < min(GOOD_PACE, state.pace_of_lbfgs):
+            return self._begin(state, Running.LBFGS, Reason.QUICKER)
+        if not skips and self.walks and pace < min(GOOD_PACE, state.pace_of_skip):
+            return self._begin(state, Running.SKIP, Reason.QUICKER)
+        return state
 
-    def _hand_over(self, state: AutoState) -> AutoState:
-        """Let L-BFGS go on from the best point."""
-        return state._replace(lbfgs=self.lbfgs.start(state.skip.good[0]), reason=Reason.STALLED_STAGES)
+    def _left(self, state: AutoState, reply: Reply, pace: float) -> float:
+        """Guess what is left to pay for a gap of a millionth of F, at a pace."""
+        size = max(1.0, abs(reply.value)) if isinstance(reply, Measured) else 1.0
+        target = 2.0 * self.convexity * ACCURACY * size or ACCURACY**2 * state.first
+        if state.certificate <= target:
+            return 0.0
+        return math.log(state.certificate / target) / pace if pace > 0.0 else math.inf
+
+    def _begin(self, state: AutoState, running: Running, reason: Reason) -> AutoState:
+        """Let another method go on from the best point."""
+        stages = state.stage
+        state = state._replace(running=running, reason=reason, stages=stages)
+        if running == Running.SKIP:
+            skip = self.skip.warm(self.skip.start(state.best, self.skip.clock(state.skip)))
+            return state._replace(skip=skip)
+        if running == Running.LBFGS:
+            return state._replace(lbfgs=self.lbfgs.start(state.best))
+        assert self.newton is not None
+        return state._replace(newton=self.newton.start(state.best))
+
+    def _running(self, state: AutoState) -> tuple[Algorithm[Any], Any]:
+        """Return the algorithm that runs, and its state."""
+        name = FIELDS[Running(state.running)]
+        return getattr(self, name), getattr(state, name)
 
     def estimate(self, state: AutoState) -> Array:
         """Return the running method's estimate."""
-        return self.skip.estimate(state.skip) if state.skipping else self.lbfgs.estimate(state.lbfgs)
+        algorithm, inner = self._running(state)
+        return algorithm.estimate(inner)
 
     def inspect(self, state: AutoState) -> Gradient:
         """Certify as the running method does."""
-        return self.skip.inspect(state.skip) if state.skipping else self.lbfgs.inspect(state.lbfgs)
+        algorithm, inner = self._running(state)
+        return algorithm.inspect(inner)
 
     def recovers(self, state: AutoState) -> bool:
         """Say whether the running method does."""
-        return self.skip.recovers(state.skip) if state.skipping else self.lbfgs.recovers(state.lbfgs)
+        algorithm, inner = self._running(state)
+        return algorithm.recovers(inner)
 
     def exhausted(self, state: AutoState) -> bool:
-        """Say whether L-BFGS can do no more."""
-        return not state.skipping and self.lbfgs.exhausted(state.lbfgs)
+        """Say whether the running method can do no more; after the flagship another goes on."""
+        algorithm, inner = self._running(state)
+        return state.running != Running.SKIP and algorithm.exhausted(inner)
 
     def clock(self, state: AutoState) -> int:
-        """Return the flagship's clock: L-BFGS draws no samples."""
+        """Return the flagship's clock: the others draw no samples."""
         return self.skip.clock(state.skip)
 
     def describe(self, state: AutoState) -> str:
         """Say which method runs and why."""
-        name = "ProxSkip-SVRG with Anderson acceleration" if state.skipping else "L-BFGS"
-        return f"auto chose {name} ({WORDS[Reason(state.reason)]})"
+        return f"auto chose {TITLES[Running(state.running)]} ({WORDS[Reason(state.reason)]})"
+
+
+def _seen(state: AutoState, reply: Measured) -> AutoState:
+    """Remember the best point, and where the first was."""
+    if not reply.certificate < state.certificate:
+        return state
+    known = math.isfinite(state.certificate)
+    return state._replace(
+        best=reply.point,
+        certificate=reply.certificate,
+        start=state.start if known else reply.certificate,
+        first=state.first if known else reply.certificate,
+    )

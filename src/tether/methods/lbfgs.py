@@ -5,7 +5,7 @@ of the line search is one request; the first is nearly always taken, which makes
 """
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import ClassVar, NamedTuple, final
 
 import numpy as np
@@ -33,8 +33,10 @@ class LBFGSState(NamedTuple):
     direction: Array
     steps: Array  # s_k, newest last
     changes: Array  # y_k
+    images: Array  # P_M y_k in the metric of the replies; without one, y_k
     value: float = math.inf
     gradient: Array | None = None  # P grad F(x); None before the first reply
+    image: Array | None = None  # P_M grad F(x), without a metric the same; None: in another metric
     length: float = 0.0  # of the trial: x + length direction
     low: float = 0.0  # the bracket of acceptable lengths
     high: float = math.inf
@@ -77,7 +79,8 @@ class LBFGS(Method):
     def prepare(self, facts: Facts) -> "LBFGSAlgorithm":
         """Take L_F from the problem."""
         smoothness = self.smoothness or positive(facts.smoothness.full)
-        return LBFGSAlgorithm(memory=self.memory, smoothness=smoothness)
+        concordance = facts.second_order.concordance
+        return LBFGSAlgorithm(memory=self.memory, smoothness=smoothness, concordance=concordance)
 
 
 @final
@@ -89,11 +92,12 @@ class LBFGSAlgorithm(Algorithm[LBFGSState]):
 
     memory: int
     smoothness: float
+    concordance: float = field(default=math.inf, repr=False)  # R with H(x + v) <= exp(R ||v||) H(x)
 
     def start(self, x: Array, clock: int = 0) -> LBFGSState:
         """Begin with no curvature known."""
         none = np.empty((0, len(x)))
-        return LBFGSState(x=x, direction=np.zeros_like(x), steps=none, changes=none)
+        return LBFGSState(x=x, direction=np.zeros_like(x), steps=none, changes=none, images=none)
 
     def ask(self, state: LBFGSState) -> Gradient:
         """Ask for the projected gradient at the trial point."""
@@ -109,10 +113,18 @@ class LBFGSAlgorithm(Algorithm[LBFGSState]):
         before = float(state.gradient @ state.direction)
         after = float(reply.gradient @ state.direction)
         if not _decreases(state, reply.value, before, after):
-            return _shorten(state, reply.value, before, after)
+            return self._shorten(state, reply.value, before, after)
         if after < CURVATURE * before and state.trials < TRIALS:
             return _lengthen(state)
         return self._turn(self._learn(state, reply), reply)
+
+    def _shorten(self, state: LBFGSState, value: float, before: float, after: float) -> LBFGSState:
+        """Try a shorter step: the first time one that the growth of curvature allows, where that is known."""
+        shorter = _shorter(state, value, before, after)
+        reach = self.concordance * state.length * float(np.linalg.norm(state.direction))
+        if state.trials or math.isfinite(value) or not 0.0 < reach < math.inf:
+            return shorter
+        return shorter._replace(length=state.length * math.log1p(reach) / reach)
 
     def _learn(self, state: LBFGSState, reply: Measured) -> LBFGSState:
         """Keep the curvature pair of an accepted step, if it has curvature; drop all if they led nowhere."""
@@ -122,26 +134,30 @@ class LBFGSAlgorithm(Algorithm[LBFGSState]):
         idle = state.idle + 1 if _leads_nowhere(state, reply) else 0
         state = state._replace(idle=idle, stage=state.stage + 1)
         if idle:
-            return _without_pairs(state)
-        if float(s @ y) <= 1e-14 * float(y @ y) or float(np.linalg.norm(y)) <= noise:
+            return without_pairs(state)
+        flat = float(s @ y) <= 1e-14 * float(y @ y) or float(np.linalg.norm(y)) <= noise
+        if flat or state.image is None:
             return state
-        keep = self.memory
-        return state._replace(
-            steps=np.vstack([state.steps, s])[-keep:], changes=np.vstack([state.changes, y])[-keep:]
+        pairs = zip(
+            (state.steps, state.changes, state.images), (s, y, image_of(reply) - state.image), strict=True
         )
+        steps, changes, images = (np.vstack(pair)[-self.memory :] for pair in pairs)
+        return state._replace(steps=steps, changes=changes, images=images)
 
     def _turn(self, state: LBFGSState, reply: Measured) -> LBFGSState:
         """Choose the next direction at an accepted point."""
         assert reply.gradient is not None
-        direction = -_inverse_hessian(state, reply.gradient, 1.0 / self.smoothness)
+        image, scale = image_of(reply), 1.0 if reply.curved is not None else 1.0 / self.smoothness
+        direction = -_inverse_hessian(state, reply.gradient, image, scale)
         if float(direction @ reply.gradient) >= 0:  # rounding has spoilt the pairs
-            state = _without_pairs(state)
-            direction = -reply.gradient / self.smoothness
+            state = without_pairs(state)
+            direction = -scale * image
         still = float(np.linalg.norm(reply.gradient)) <= GRADIENT_ROUNDING * reply.scale or state.idle >= 2
         return state._replace(
             x=reply.point,
             value=reply.value,
             gradient=reply.gradient,
+            image=image,
             direction=np.zeros_like(direction) if still else direction,
             length=1.0,
             low=0.0,
@@ -187,9 +203,16 @@ def _leads_nowhere(state: LBFGSState, reply: Measured) -> bool:
     return not falls and float(np.linalg.norm(reply.gradient)) > 0.99 * float(np.linalg.norm(state.gradient))
 
 
-def _without_pairs(state: LBFGSState) -> LBFGSState:
+def image_of(reply: Measured) -> Array:
+    """Return P_M grad F, or P grad F where there is no metric."""
+    assert reply.gradient is not None
+    return reply.gradient if reply.curved is None else reply.curved.image
+
+
+def without_pairs(state: LBFGSState) -> LBFGSState:
+    """Return the state with all that was learned of curvature forgotten."""
     none = np.empty((0, len(state.x)))
-    return state._replace(steps=none, changes=none)
+    return state._replace(steps=none, changes=none, images=none)
 
 
 def _lengthen(state: LBFGSState) -> LBFGSState:
@@ -201,7 +224,7 @@ def _lengthen(state: LBFGSState) -> LBFGSState:
     return state._replace(low=state.length, length=length, trials=trials)
 
 
-def _shorten(state: LBFGSState, value: float, before: float, after: float) -> LBFGSState:
+def _shorter(state: LBFGSState, value: float, before: float, after: float) -> LBFGSState:
     """Bring the trial down to the minimiser of the parabola through what is known, inside the bracket."""
     high, low = state.length, state.low
     guess = 0.5 * (low + high)
@@ -216,20 +239,21 @@ def _shorten(state: LBFGSState, value: float, before: float, after: float) -> LB
     return state._replace(length=guess, high=high, trials=state.trials + 1, noise=noise, stuck=stuck)
 
 
-def _inverse_hessian(state: LBFGSState, gradient: Array, scale: float) -> Array:
-    """Apply the two-loop recursion."""
-    q = gradient.copy()
-    pairs = list(zip(state.steps, state.changes, strict=True))
+def _inverse_hessian(state: LBFGSState, gradient: Array, image: Array, scale: float) -> Array:
+    """Apply the two-loop recursion; its first guess P_M is linear, so images of all vectors are at hand."""
+    q, r = gradient.copy(), image.copy()
+    pairs = list(zip(state.steps, state.changes, state.images, strict=True))
     kept = []
-    for s, y in reversed(pairs):
+    for s, y, z in reversed(pairs):
         rho = 1.0 / float(s @ y)
         alpha = rho * float(s @ q)
         q -= alpha * y
+        r -= alpha * z
         kept.append((rho, alpha))
     if pairs:
-        s, y = pairs[-1]
-        scale = float(s @ y) / float(y @ y)
-    q *= scale
-    for (s, y), (rho, alpha) in zip(pairs, reversed(kept), strict=True):
-        q += (alpha - rho * float(y @ q)) * s
-    return q
+        s, y, z = pairs[-1]
+        scale = float(s @ y) / float(y @ z)
+    r *= scale
+    for (s, y, _), (rho, alpha) in zip(pairs, reversed(kept), strict=True):
+        r += (alpha - rho * float(y @ r)) * s
+    return r

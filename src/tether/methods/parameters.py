@@ -101,7 +101,9 @@ _POSITIVE = (lambda value: _is_number(value) and value > 0, "a positive number")
 _NONNEGATIVE = (_is_number, "a number that is not negative")
 _SWITCH = (lambda value: isinstance(value, bool | np.bool_), "True or False")
 _RULES: dict[str, tuple[Callable[[Any], bool], str]] = {
-    **dict.fromkeys(("stage_length", "batch_size", "memory", "restart", "stages", "growth"), _WHOLE),
+    **dict.fromkeys(
+        ("stage_length", "batch_size", "memory", "restart", "stages", "growth", "refresh"), _WHOLE
+    ),
     **dict.fromkeys(("step_size", "smoothness", "strength"), _POSITIVE),
     **dict.fromkeys(("convexity", "decay", "damping", "floor"), _NONNEGATIVE),
     **dict.fromkeys(("random", "replacement", "renew", "full_gradients"), _SWITCH),
@@ -111,7 +113,7 @@ _RULES: dict[str, tuple[Callable[[Any], bool], str]] = {
         "a number in (0, 1] (1 switches it off)",
     ),
     **dict.fromkeys(
-        ("participation", "server_step"),
+        ("participation", "server_step", "sample"),
         (lambda value: _is_number(value) and 0 < value <= 1, "a number in (0, 1]"),
     ),
     "parameters": (lambda value: _is_one_of(value, ("practical", "theory")), '"practical" or "theory"'),

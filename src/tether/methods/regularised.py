@@ -10,7 +10,9 @@ from dataclasses import dataclass, field
 from typing import Any, ClassVar, NamedTuple, final
 
 from tether.arrays import Array
+from tether.curvature import SecondOrder
 from tether.methods.base import Algorithm, Method
+from tether.methods.newton import Newton
 from tether.methods.parameters import check_settings, positive
 from tether.needs import Need
 from tether.problem import Facts
@@ -59,6 +61,11 @@ class Regularised(Method):
         check_settings(self)
         if not isinstance(self.method, Method) or isinstance(self.method, Regularised):
             raise TypeError(f"method must be another method of tether.methods, got {self.method!r}.")
+        if isinstance(self.method, Newton):
+            raise TypeError(
+                "method must not be Newton, which needs the second derivatives of what it minimises; "
+                'use it alone, or "lbfgs".'
+            )
 
     @property
     def needs(self) -> frozenset[Need]:
@@ -68,6 +75,7 @@ class Regularised(Method):
     def prepare(self, facts: Facts) -> "RegularisedAlgorithm":
         """Take the first strength from the problem; the method is prepared for each strength."""
         strength = self.strength or positive(facts.smoothness.full)
+        facts = facts._replace(second_order=SecondOrder())  # those of F alone would mislead
         return RegularisedAlgorithm(method=self.method, strength=strength, floor=self.floor, facts=facts)
 
 

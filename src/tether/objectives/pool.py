@@ -100,6 +100,7 @@ class Pool:
             kronecker=float(shares @ [one.kronecker for one in each]),
             diagonal=float(shares @ [one.diagonal for one in each]),
             outputs=each[0].outputs,
+            separable=all(one.separable for one in each),
             concordance=max(one.concordance for one in each),
         )
 

@@ -7,9 +7,9 @@ from typing import Any, NamedTuple
 
 from tether.inputs import positive, positive_integer
 from tether.problem import Facts
-from tether.requests import Descend
+from tether.requests import Descend, Gradient
 from tether.run.solution import Counts, Status
-from tether.run.turn import Question, Run, price_of_step
+from tether.run.turn import Question, Run, price_of_gradient, price_of_step
 
 DEFAULT_PASSES = 1000.0
 
@@ -52,8 +52,9 @@ class Budgets(NamedTuple):
         if self.max_passes is not None:
             gradients = self.max_passes * facts.n_samples - run.counts.gradients
         left, status = min((gradients, Status.MAX_PASSES), (affordable, Status.MAX_SECONDS), key=_amount)
-        if not isinstance(question.request, Descend):
-            return (question, None) if facts.n_samples <= gradients else (None, Status.MAX_PASSES)
+        if isinstance(question.request, Gradient):
+            price = price_of_gradient(question.request, facts)
+            return (question, None) if price <= gradients else (None, Status.MAX_PASSES)
         step = price_of_step(question.request, facts)
         if step * question.request.steps <= left:
             return question, None

@@ -14,6 +14,7 @@ from tether.run.turn import Conversation, Run
 from tether.run.verdict import Accuracy, Judge
 from tether.shortcuts import Way
 
+SAME_VALUE = 1e-12  # relative difference of F that rounding may make
 RESIDUAL_LIMIT = 1e-12  # of 1 + ||x||: a larger residual is projected away once more
 
 #: After these the last estimate need not be measured if there is a best point.
@@ -79,6 +80,8 @@ class Closing:
             run = run._replace(counts=run.counts.plus_audit(reply.work))
         rows.append(self.record.row(run, reply, self._accuracy(run).gap(reply)))
         found = Incumbent.at(reply)
+        if abs(found.value - best.value) <= SAME_VALUE * max(1.0, abs(best.value)):
+            found = found._replace(bend=best.bend)  # which coordinates it was seen in makes no difference
         return run, found if reply.complete else found._replace(certificate=math.nan)
 
     def _answer(self, run: Run, best: Incumbent, ending: Ending, rows: list[Row]) -> Solution:
@@ -117,7 +120,8 @@ class Closing:
         """Return what is good enough in the user's variables."""
         if run.nonconvex:
             return Accuracy(self.way.tol, 0.0)
-        return Accuracy(self.way.tol, self.way.convexity(self.conversation.facts))
+        facts = self.conversation.facts
+        return Accuracy(self.way.tol, self.way.convexity(facts), facts.second_order.concordance)
 
 
 def _judged(status: Status, accurate: bool) -> Status:

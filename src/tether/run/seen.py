@@ -13,6 +13,15 @@ ROUNDING = 1e-15  # relative error of a projected gradient, about
 FLAT_CURVATURE = 1e-13  # of L: rounding hides a smaller one
 SLOPE_ERROR = 1e-6  # of a gradient: what single precision may hide of it
 VALUE_ERROR = 1e-6  # of F
+HESSIAN_ERROR = 1e-6  # relative error of a decrement, about
+
+
+class Bend(NamedTuple):
+    """What the Hessian says of F at a point."""
+
+    decrement: float
+    distance: float  # from where the Hessian was taken
+    smallest: float  # a lower bound on its eigenvalues on the tangent space; 0: none is known
 
 
 class Incumbent(NamedTuple):
@@ -25,12 +34,14 @@ class Incumbent(NamedTuple):
     normal: Array | None
     size: float | None = None
     exact: bool = False  # the certificate was made with a projection, not with a learned dual
+    bend: Bend | None = None
 
     @classmethod
     def at(cls, reply: Measured) -> "Incumbent":
         """Return the point that was measured."""
         exact = reply.gradient is not None
-        return cls(reply.point, reply.value, reply.certificate, reply.scale, reply.normal, reply.size, exact)
+        numbers = (reply.value, reply.certificate, reply.scale, reply.normal, reply.size)
+        return cls(reply.point, *numbers, exact, bend_at(reply))
 
 
 class Tangent(NamedTuple):
@@ -52,10 +63,48 @@ def better(candidate: Incumbent, best: Incumbent | None) -> Incumbent:
     return candidate if candidate.value < best.value else best
 
 
-def gap_bound(point: Measured | Incumbent, convexity: float) -> float:
-    """Return ||P grad F||^2 / (2 mu), what rounding may have hidden of P grad F included."""
+def gap_bound(point: Measured | Incumbent, convexity: float, concordance: float = math.inf) -> float:
+    """Return the better of two bounds on the gap, what rounding may have hidden of P grad F included.
+
+    The first is ||P grad F||^2 / (2 mu). The second rests on a Hessian: let H(x + v) >= exp(-R ||v||) H(x)
+    and the eigenvalues of H on the tangent space be at least m. With k = R / sqrt(m) and the decrement
+    l = sqrt(<grad F, P_H grad F>),
+
+        F(x) - F*  <=  (k l + (1 - k l) log(1 - k l)) / k^2    if  k l < 1,
+
+    which is l^2/2 for quadratics, where R = 0, whatever m. A Hessian taken at a distance r counts by
+    exp(-R r).
+    """
     slope = math.sqrt(point.certificate) + ROUNDING * point.scale
-    return slope * slope / (2.0 * convexity)
+    plain = slope * slope / (2.0 * convexity) if convexity > 0.0 else math.inf
+    bend = point.bend if isinstance(point, Incumbent) else bend_at(point)
+    if bend is None or not math.isfinite(concordance):
+        return plain
+    shrink = math.exp(-concordance * bend.distance)
+    smallest = max(convexity, shrink * bend.smallest)
+    if shrink == 0.0 or (smallest == 0.0 and concordance > 0.0):
+        return plain
+    hidden = ROUNDING * point.scale / math.sqrt(smallest) if smallest else 0.0
+    decrement = (1.0 + HESSIAN_ERROR) * math.sqrt(bend.decrement / shrink) + hidden
+    return min(plain, _bent_bound(decrement, concordance / math.sqrt(smallest) if concordance else 0.0))
+
+
+def _bent_bound(decrement: float, k: float) -> float:
+    """Return (k l + (1 - k l) log(1 - k l)) / k^2, by its series where k l is small."""
+    t = k * decrement
+    if t >= 1.0:
+        return math.inf
+    if t < 1e-3:
+        return decrement * decrement * (0.5 + t / 6.0 + t * t / 12.0 + t**3 / 10.0)
+    return (t + (1.0 - t) * math.log1p(-t)) / (k * k)
+
+
+def bend_at(reply: Measured) -> Bend | None:
+    """Return what a reply's metric says, if that is the Hessian."""
+    curved = reply.curved
+    if curved is None or not curved.exact:
+        return None
+    return Bend(curved.decrement, curved.distance, curved.smallest)
 
 
 def lowest_value(reply: Measured, constants: Smoothness) -> float:

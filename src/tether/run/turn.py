@@ -179,6 +179,14 @@ class Conversation:
         return run._replace(state=self.algorithm.warm(state), memory=memory, confirm=None)
 
 
+def price_of_gradient(request: Gradient, facts: Facts) -> float:
+    """Return the component gradients that a full gradient costs, with second derivatives taken there."""
+    metric = request.metric
+    if metric is None or not np.array_equal(metric.point, request.point):
+        return float(facts.n_samples)
+    return facts.n_samples * (1.0 + metric.share * facts.second_order.price(metric.form))
+
+
 def price_of_step(walk: Descend, facts: Facts) -> float:
     """Return the component gradients that a step of a walk costs all workers together."""
     each = facts.anchored_price if walk.anchor is not None else 1

@@ -9,7 +9,7 @@ import numpy as np
 from tether.arrays import Array
 from tether.methods import Algorithm
 from tether.requests import Arrived, Measured, Reply
-from tether.run.seen import Incumbent, gap_bound
+from tether.run.seen import Incumbent, bend_at, gap_bound
 from tether.run.solution import Status
 from tether.run.turn import Run
 
@@ -44,22 +44,31 @@ class Accuracy:
 
     tol: float
     convexity: float
+    concordance: float = math.inf  # R, with which a Hessian bounds the gap
 
     def gap(self, point: Measured | Incumbent) -> float:
-        """Return the bound on the gap at a measured point; nan without strong convexity.
+        """Return the bound on the gap at a measured point; nan where nothing bounds it.
 
         What rounding may have hidden of P grad F is added.
         """
-        return gap_bound(point, self.convexity) if self.convexity > 0 else math.nan
+        bound = gap_bound(point, self.convexity, self.concordance)
+        return bound if self.convexity > 0 or math.isfinite(bound) else math.nan
 
     def is_met(self, point: Measured | Incumbent) -> bool:
         """Say whether a measured point is good enough."""
         if not (math.isfinite(point.value) and math.isfinite(point.certificate)):
             return False
-        if self.convexity > 0:
+        gap = self.gap(point)
+        if not math.isnan(gap):
             size = abs(point.value) if point.size is None else point.size
-            return self.gap(point) <= self.tol * max(1.0, size)
+            return gap <= self.tol * max(1.0, size)
+        if self._is_bent(point):
+            return False  # the Hessian will tell
         return math.sqrt(point.certificate) <= self.tol * max(1.0, point.scale)
+
+    def _is_bent(self, point: Measured | Incumbent) -> bool:
+        bend = point.bend if isinstance(point, Incumbent) else bend_at(point)
+        return bend is not None and bend.smallest > 0.0 and math.isfinite(self.concordance)
 
     def without_convexity(self) -> "Accuracy":
         """Return what is good enough where nothing is known of a minimum."""

@@ -16,7 +16,7 @@ from tether.engines.flower.messages import Answer
 from tether.engines.flower.reading import BadAnswer, read_tuple, read_upload, reason
 from tether.engines.flower.records import size
 from tether.engines.flower.worker_table import WorkerTable
-from tether.engines.uploads import BadUpload, Upload, check_cost, check_form, overflow
+from tether.engines.uploads import BadUpload, Upload, check_cost, check_form, curvature_length, overflow
 from tether.objectives.pool import Card
 from tether.requests import Request
 
@@ -82,11 +82,11 @@ class Answers:
             if said.lost:
                 _check_loss(said, int(self.table.versions[worker]))
                 return said, Upload((), None)
-            upload = read_upload(content, dim, self.single)
+            upload = read_upload(content, dim, curvature_length(self.request), self.single)
         except BadAnswer as error:
             raise BadAnswer(f"worker {worker} sent {error}") from error
         check_form(worker, self.request, upload)
-        check_cost(worker, self.request, upload, self.cards[worker].n_samples)
+        check_cost(worker, self.request, upload, self.cards[worker])
         return said, upload
 
     def _fail(self, worker: int, why: str) -> None:

@@ -113,7 +113,9 @@ def _work(task: Task, objective: Objective, context: Context) -> RecordDict:
     vectors = {f"point{k}": _sent(point, single) for k, point in enumerate(upload.points)}
     if upload.direction is not None:
         vectors["direction"] = _sent(upload.direction, single)
-    numbers = upload._replace(points=(), direction=None)
+    if upload.curvature is not None:
+        vectors["curvature"] = _sent(upload.curvature, single)
+    numbers = upload._replace(points=(), direction=None, curvature=None)
     return pack(answer=Answer(lost=False, remembers=keeps), upload=numbers, **vectors)
 
 

@@ -114,9 +114,9 @@ class Flower(Engine):
 
     def exchange(self, problem: Problem, request: Request, memory: WorkerTable) -> tuple[Reply, WorkerTable]:
         """Send tasks, wait, average what came back."""
-        table = memory._replace(number=memory.number + 1)
+        table, request = memory._replace(number=memory.number + 1), untrusting(request)
         wanted = participants(request, self.workers, problem.seed)
-        answers = self._gather(problem, request, table, wanted)
+        answers = self._gather(problem, self.centre.asked(problem, request), table, wanted)
         fresh, factors = self._limited(request, answers.uploads)
         missing = answers.missing(wanted)
         uploads = dict(fresh)
@@ -127,7 +127,9 @@ class Flower(Engine):
             self._go_on_without(missing, wanted, answers)
         names = sorted(uploads)
         chosen = [uploads[k] for k in names]
-        reply, projected = combine(problem.constraint, request, chosen, names, self.workers)
+        projector = self.centre.projector(problem, request, chosen)
+        reply, projected = combine(projector, request, chosen, names, self.workers)
+        self.centre.hear(problem, request, reply)
         reply = reply._replace(work=reply.work._replace(sent=answers.received, received=answers.sent))
         if isinstance(reply, Measured):
             reply = reply._replace(complete=not missing and not factors)
@@ -228,7 +230,7 @@ class Flower(Engine):
             before = self._last(table, k)
             if upload.direction is None and before is not None:
                 upload = upload._replace(direction=before.direction)
-            self._seen[table.run, k] = upload
+            self._seen[table.run, k] = upload._replace(curvature=None)
 
     def _stand_ins(
         self, request: Gradient, table: WorkerTable, missing: list[int], answers: Answers
@@ -267,3 +269,10 @@ class Flower(Engine):
             return not absent or self._have_stand_ins(absent, request, table)
         asked = len(answers.uploads) + len(missing)
         return asked - len(absent) >= min(self.quorum, asked)
+
+
+def untrusting(request: Request) -> Request:
+    """Return a request whose second derivatives, being the word of other machines, certify nothing."""
+    if not isinstance(request, Gradient) or request.metric is None:
+        return request
+    return request._replace(metric=request.metric._replace(exact=False))

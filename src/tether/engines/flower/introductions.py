@@ -22,6 +22,9 @@ def check_hello(hello: Hello) -> None:
     for name, count in counts.items():
         if count < 1:
             raise BadAnswer(f"worker {hello.partition} says {name} = {count}, which must be at least 1")
+    prices = card.second_order[:3]
+    if not all(price > 0.0 for price in prices) or not 1 <= card.second_order.outputs <= card.dim:
+        raise BadAnswer(f"worker {hello.partition} says of its second derivatives what cannot be")
     if not 0 < card.mass < math.inf:
         raise BadAnswer(f"worker {hello.partition} says mass = {card.mass}, which must be positive")
     settings_of(hello)

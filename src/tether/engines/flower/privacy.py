@@ -88,7 +88,9 @@ def protect(request: Request, local: Local, privacy: Privacy) -> Local:
         local = local._replace(points=points)
     if privacy.single:
         direction = None if local.direction is None else rounded(local.direction)
-        local = local._replace(points=tuple(map(rounded, local.points)), direction=direction)
+        curvature = None if local.curvature is None else rounded(local.curvature)
+        points = tuple(map(rounded, local.points))
+        local = local._replace(points=points, direction=direction, curvature=curvature)
     return local
 
 

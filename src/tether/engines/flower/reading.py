@@ -14,7 +14,7 @@ from tether import arrays
 from tether.engines.uploads import Upload
 
 T = TypeVar("T")
-VECTORS = ("point0", "point1", "direction")  # names under which an upload's vectors travel
+VECTORS = ("point0", "point1", "direction", "curvature")  # names under which an upload's vectors travel
 HEADER = 256  # bytes that NumPy's format may need beside the numbers
 TEXT = 300  # characters of a node's words that are shown
 
@@ -44,8 +44,11 @@ def read_initial(content: RecordDict, dim: int) -> arrays.Array | None:
     return vector
 
 
-def read_upload(content: RecordDict, dim: int, single: bool) -> Upload:
-    """Return an upload with vectors of a given length, in single precision if that was asked for."""
+def read_upload(content: RecordDict, dim: int, bends: int, single: bool) -> Upload:
+    """Return an upload with vectors of a given length, in single precision if that was asked for.
+
+    ``bends`` is how many second derivatives were asked for.
+    """
     hints = get_type_hints(Upload)
     fields = [field for field in Upload._fields if hints[field] in (int, float)]
     numbers = {field: _read_scalar(content, f"upload.{field}", hints[field]) for field in fields}
@@ -54,9 +57,10 @@ def read_upload(content: RecordDict, dim: int, single: bool) -> Upload:
     if surplus:
         raise BadAnswer(f"a vector named {shown(surplus[0])!r} that nobody asked for")
     kind = np.dtype(np.float32 if single else np.float64)
-    vectors = {name: _read_vector(array, dim, kind) for name, array in record.items()}
+    lengths = dict.fromkeys(VECTORS, dim) | {"curvature": bends}
+    vectors = {name: _read_vector(array, lengths[name], kind) for name, array in record.items()}
     points = tuple(vectors[name] for name in VECTORS[:2] if name in vectors)
-    return Upload(points, vectors.get("direction"), **numbers)
+    return Upload(points, vectors.get("direction"), curvature=vectors.get("curvature"), **numbers)
 
 
 def reason(answer: Message) -> str:

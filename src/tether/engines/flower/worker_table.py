@@ -52,7 +52,7 @@ class WorkerTable(NamedTuple):
             scaled[k] = factors.get(k, 1.0)
         if isinstance(request, Gradient):
             for k, upload in uploads.items():
-                known[k] = upload if math.isfinite(upload.value) else known[k]
+                known[k] = upload._replace(curvature=None) if math.isfinite(upload.value) else known[k]
         table = self._replace(versions=versions, settled=tuple(settled), scaled=scaled)
         return table._replace(missed=tuple(missed), known=tuple(known))
 

@@ -18,11 +18,12 @@ from tether.engines import local_work
 from tether.engines.averaging import combine
 from tether.engines.base import Engine
 from tether.engines.in_process import participants
-from tether.engines.local_work import Memory, Upload, Worker
+from tether.engines.local_work import Done, Memory, Upload, Worker
 from tether.engines.mpi.buffers import gather, gather_everywhere
 from tether.engines.mpi.launch import check_launch, mpi
 from tether.engines.mpi.lockstep import Lockstep, attempt
 from tether.engines.mpi.settings import VectorSummary, difference, parts_of, ranks_in_words
+from tether.engines.uploads import curvature_length
 from tether.names import common_names, read_names, written
 from tether.objectives.federation import Federation
 from tether.objectives.pool import Card, Pool, check_kinds, shares_kernels, weighted, weights_of
@@ -90,23 +91,26 @@ class MPI(Engine):
     def exchange(self, problem: Problem, request: Request, memory: Memory) -> tuple[Reply, Memory]:
         """Work on this rank, average over the ranks that took part, settle on this rank."""
         rank, size = self._comm.rank, self._comm.size
-        names = participants(request, size, problem.seed)
+        asked, names = self.centre.asked(problem, request), participants(request, size, problem.seed)
         done, failure = None, None
         if rank in names:
             worker = Worker(problem.objective, problem.seed, rank)
-            done, failure = attempt(lambda: local_work.carry_out(worker, request, memory))
+            done, failure = attempt(lambda: local_work.carry_out(worker, asked, memory))
         mine = () if done is None else done.upload.vectors
-        numbers = () if done is None else (*done.upload[2:], len(mine))
+        numbers = () if done is None else (*done.upload.numbers, len(mine))
         table = self._lockstep.check_in(
             "exchange", settings=parts_of(request), numbers=numbers, failure=failure
         )
         vectors = self._gather(mine, table[:, -1].astype(int), problem.objective.dim)
+        bends = self._gather_curvature(asked, done)
 
         def form() -> Reply:
-            uploads = [_upload(request, table[name], vectors[name]) for name in names]
-            return combine(problem.constraint, request, uploads, names, size)[0]
+            uploads = [_upload(request, table[name], vectors[name], bends[name]) for name in names]
+            projector = self.centre.projector(problem, request, uploads)
+            return combine(projector, request, uploads, names, size)[0]
 
         reply = self._hear_reply(request, form)
+        self.centre.hear(problem, request, reply)
         if done is None:
             return reply, memory
         return reply, local_work.settle(request, done.local, _projected(reply), done.memory)
@@ -166,6 +170,17 @@ class MPI(Engine):
         if rows.any():
             self._comm.Gatherv(sent, [arrived, rows * dim])
         return np.split(arrived, np.cumsum(rows)[:-1])
+
+    def _gather_curvature(self, asked: Request, done: Done | None) -> list[Array | None]:
+        """Bring the second derivatives of all ranks to rank 0, where they were asked for."""
+        size, length = self._comm.size, curvature_length(asked)
+        if not length:
+            return [None] * size
+        assert done is not None and done.upload.curvature is not None
+        rows = np.full(size, 1)
+        return [
+            block[0] if len(block) else None for block in self._gather([done.upload.curvature], rows, length)
+        ]
 
     def _hear_reply(self, request: Request, form: Callable[[], Reply]) -> Reply:
         """Have rank 0 form a reply and everybody hold the same bits of it; all know the request's point."""
@@ -270,12 +285,12 @@ def _check_same_problem(described: Sequence[_Description]) -> None:
         raise ValueError(found)
 
 
-def _upload(request: Request, numbers: Array, vectors: Array) -> Upload:
+def _upload(request: Request, numbers: Array, vectors: Array, curvature: Array | None) -> Upload:
     """Put a rank's upload together again."""
     value, misfit, scale, steps, gradients, seconds, _ = map(float, numbers)
     numerals = (value, misfit, scale, int(steps), int(gradients), seconds)
     if isinstance(request, Gradient):
-        return Upload((), vectors[0] if len(vectors) else None, *numerals)
+        return Upload((), vectors[0] if len(vectors) else None, *numerals, curvature)
     return Upload(tuple(vectors), None, *numerals)
 
 

@@ -1,0 +1,279 @@
+"""Newton's method with free corrections: L-BFGS whose first guess is the inverse of a Hessian taken lately.
+
+Directions are those of L-BFGS in the metric M of the last second derivatives: P_M grad F where nothing was
+learned since. With a renewal in every iteration that is Newton's method with a line search; in between, each
+iteration costs one gradient, and its change corrects M for the next. Second derivatives travel with a
+gradient, so that they cost no round of their own.
+
+A metric that is the Hessian is renewed when the last iteration brought less, by cost, than the iterations
+since the last renewal have brought on average, the renewal included: going on longer would lower that average
+(the marginal value theorem). One that merely resembles the Hessian gains less and less from being fresh, so
+it is renewed after times that double.
+"""
+
+import math
+from dataclasses import dataclass, field
+from typing import ClassVar, Literal, NamedTuple, final
+
+import numpy as np
+
+from tether.arrays import Array
+from tether.curvature import DIAGONAL, FORMS, FULL, KRONECKER
+from tether.methods.base import Algorithm, Method
+from tether.methods.lbfgs import LBFGS, LBFGSAlgorithm, LBFGSState, without_pairs
+from tether.methods.parameters import check_choice, check_settings
+from tether.problem import Facts
+from tether.requests import Curvature, Gradient, Measured, Reply
+
+FIRST_RENEWAL = 6  # iterations after which a metric that is not the Hessian is first renewed
+ALWAYS = 0.3  # passes: second derivatives that cost less are taken with every gradient
+SPECTRUM_LIMIT = 300  # variables up to which the smallest eigenvalue of every metric is looked at
+SAMPLES_A_COLUMN = 12  # that make a Kronecker metric about as good as all of them do
+ALWAYS_APART = 10.0  # the same for workers, who save a round by it
+FAILURES = 3  # after which no second derivatives are asked for
+NAMES_OF_FORMS = {
+    FULL: "the Hessian was",
+    KRONECKER: "a Kronecker metric was",
+    DIAGONAL: "the Hessian's diagonal was",
+}
+FACTOR_WORK = 60.0  # multiplications of a factorisation in the time in which a pass reads a number
+
+
+class NewtonState(NamedTuple):
+    """L-BFGS in a metric, and what the metric has brought since it was renewed."""
+
+    inner: LBFGSState
+    metric: Array | None = None  # where the metric in use was taken; None: there is none
+    fresh: bool = True  # the next gradient brings second derivatives
+    renewals: int = 0
+    began: int = 0  # the iteration of the last renewal
+    first: float = math.nan  # the decrement then
+    last: float = math.nan  # the decrement after the last iteration
+    spent: int = 0  # gradients since the last renewal
+    paid: int = 0  # of these, until the last iteration ended
+    pace: float = 0.0  # the best average gain by cost since the last renewal
+    failures: int = 0  # second derivatives in succession that made no metric
+
+    @property
+    def stage(self) -> int:
+        """Iterations finished."""
+        return self.inner.stage
+
+
+@final
+@dataclass(frozen=True, kw_only=True)
+class Newton(Method):
+    """Newton's method, with second derivatives made anew when that pays.
+
+    Parameters
+    ----------
+    curvature : {"auto", "full", "kronecker", "diagonal"}, default "auto"
+        The form of the second derivatives: the Hessian; its approximation by a Kronecker product for models
+        with several outputs; its diagonal. "auto" takes the best that is cheap enough.
+    refresh : int, optional
+        Iterations between two renewals; 1 is Newton's method. Open: decided by what they cost and bring.
+    sample : float, optional
+        The share of the samples from which second derivatives are taken. Open: all for the Hessian itself, as
+        many as it takes for the others.
+    memory : int, default 10
+        Curvature pairs kept between renewals.
+
+    Examples
+    --------
+    >>> import numpy as np, tether
+    >>> from tether.methods import Newton
+    >>> rng = np.random.default_rng(0)
+    >>> X = rng.standard_normal((200, 3)) * [1.0, 1e3, 1e-3]  # columns in unlike units
+    >>> objective = tether.GLM(X, rng.integers(0, 2, 200), l2=1e-6)
+    >>> sol = tether.solve(objective, tether.Affine([[1.0, 1.0, 1.0]]), Newton(refresh=1), tol=1e-10)
+    >>> sol.success, sol.counts.rounds < 10
+    (True, True)
+    """
+
+    curvature: Literal["auto", "full", "kronecker", "diagonal"] = "auto"
+    refresh: int | None = None
+    sample: float | None = None
+    memory: int = 10
+
+    def __post_init__(self) -> None:
+        check_settings(self)
+        check_choice("curvature", self.curvature, "auto", *FORMS)
+
+    def prepare(self, facts: Facts) -> "NewtonAlgorithm":
+        """Choose the form of the second derivatives."""
+        form = form_or_best(self.curvature, facts)
+        exact = form == FULL or (form == DIAGONAL and facts.second_order.separable)
+        share = self.sample or (1.0 if exact or form == DIAGONAL else _enough(facts))
+        price = price_of_renewal(form, facts) * min(1.0, share)
+        cheap = ALWAYS if facts.n_workers == 1 else ALWAYS_APART
+        return NewtonAlgorithm(
+            form=form,
+            refresh=self.refresh,
+            share=min(1.0, share),
+            inner=LBFGS(memory=self.memory).prepare(facts),
+            exact=exact and share >= 1.0,
+            outputs=facts.second_order.outputs,
+            price=price,
+            always=self.refresh == 1 or (exact and self.refresh is None and price <= cheap),
+            spectrum=facts.dim <= SPECTRUM_LIMIT or facts.smoothness.convexity == 0.0,
+        )
+
+
+def form_or_best(form: str, facts: Facts) -> str:
+    """Return a form that the objective has: the one that was asked for, or the best that is cheap."""
+    known = facts.second_order
+    if form != "auto":
+        if not math.isfinite(known.price(form)):
+            offered = [name for name in FORMS if math.isfinite(known.price(name))]
+            have = (
+                f"use {' or '.join(map(repr, offered))}" if offered else "use another method, such as lbfgs"
+            )
+            raise ValueError(f"curvature={form!r} is not to be had from this objective; {have}.")
+        return form
+    if known.separable and math.isfinite(known.diagonal):
+        return DIAGONAL
+    offered = [name for name in FORMS if math.isfinite(known.price(name))]
+    if not offered:
+        raise ValueError(
+            "method Newton needs second derivatives, which this objective does not have; use another method "
+            "such as lbfgs."
+        )
+    if offered[0] == FULL and KRONECKER in offered:
+        dearer = price_of_renewal(FULL, facts) > 10.0 * (1.0 + price_of_renewal(KRONECKER, facts))
+        return KRONECKER if dearer else FULL
+    return offered[0]
+
+
+def price_of_renewal(form: str, facts: Facts) -> float:
+    """Return what second derivatives of all samples and their factorisation cost, in passes."""
+    dim, outputs = facts.dim, facts.second_order.outputs
+    size = {FULL: dim, KRONECKER: 4 * dim // outputs, DIAGONAL: 1}[form]
+    return facts.second_order.price(form) + float(size) ** 3 / 3 / (FACTOR_WORK * facts.n_samples * dim)
+
+
+def _enough(facts: Facts) -> float:
+    """Return the share of the samples that makes a good Kronecker metric."""
+    columns = facts.dim / facts.second_order.outputs
+    return SAMPLES_A_COLUMN * columns / facts.n_samples
+
+
+@final
+@dataclass(frozen=True, kw_only=True, repr=False)
+class NewtonAlgorithm(Algorithm[NewtonState]):
+    """Newton's method with all settings."""
+
+    name: ClassVar[str] = "Newton"
+
+    form: str
+    refresh: int | None
+    share: float
+    inner: LBFGSAlgorithm
+    exact: bool = field(repr=False)
+    outputs: int = field(repr=False)
+    price: float = field(repr=False)  # of a renewal, in passes
+    always: bool = field(repr=False)  # take second derivatives with every gradient
+    spectrum: bool = field(repr=False)
+
+    def start(self, x: Array, clock: int = 0) -> NewtonState:
+        """Begin with second derivatives at the starting point."""
+        return NewtonState(inner=self.inner.start(x))
+
+    def ask(self, state: NewtonState) -> Gradient:
+        """Ask for the gradient at the trial point, in the metric in use or in one taken there."""
+        request = self.inner.ask(state.inner)
+        at = request.point if state.fresh else state.metric
+        return request if at is None else request._replace(metric=self._curvature(at))
+
+    def _curvature(self, point: Array) -> Curvature:
+        return Curvature(point, self.form, self.outputs, self.share, self.exact, self.spectrum)
+
+    def tell(self, state: NewtonState, reply: Reply) -> NewtonState:
+        """Let L-BFGS go on in the metric; decide whether it is time for another."""
+        assert isinstance(reply, Measured)
+        if not reply.complete:
+            return state
+        if reply.curved is None:
+            return self._without_metric(state, reply)
+        if state.fresh:
+            return self._renewed(state, reply, reply.curved.decrement)
+        inner = self.inner.tell(state.inner, reply)
+        gone = inner.stage > state.inner.stage
+        state = state._replace(inner=inner, spent=state.spent + 1)
+        if inner.stuck and state.metric is not None and not np.array_equal(state.metric, inner.x):
+            return self._renew_here(state)
+        return self._judged(state, reply.curved.decrement) if gone else state
+
+    def _renewed(self, state: NewtonState, reply: Measured, decrement: float) -> NewtonState:
+        """Go on in a new metric, which knows better than the pairs before it."""
+        inner = self.inner.tell(forgetful(state.inner), reply)
+        accepted = inner.image is not None
+        return state._replace(
+            inner=inner,
+            metric=reply.point,
+            fresh=accepted and self.always,
+            renewals=state.renewals + 1,
+            began=inner.stage,
+            first=decrement,
+            last=decrement,
+            spent=0,
+            paid=0,
+            pace=0.0,
+            failures=0,
+        )
+
+    def _without_metric(self, state: NewtonState, reply: Measured) -> NewtonState:
+        """Go on where second derivatives made no metric: the trial was too far off, or F has none there."""
+        inner = self.inner.tell(forgetful(state.inner), reply)
+        if inner.image is None:  # the trial was refused, the next one is nearer
+            return state._replace(inner=inner, fresh=state.metric is None, failures=state.failures + 1)
+        again = state.failures < FAILURES
+        return state._replace(inner=inner, metric=None, fresh=again, failures=state.failures + 1)
+
+    def _judged(self, state: NewtonState, decrement: float) -> NewtonState:
+        """Renew the metric if that pays, after an iteration."""
+        gain = math.log(state.last / decrement) if decrement > 0.0 < state.last else math.inf
+        total = math.log(state.first / decrement) if decrement > 0.0 < state.first else math.inf
+        pace = max(state.pace, total / (self.price + state.spent))
+        slow = gain / (state.spent - state.paid) < pace or gain <= 0.0
+        state = state._replace(last=decrement, paid=state.spent, pace=pace)
+        return self._renew_here(state) if self._is_due(state, slow) else state
+
+    def _is_due(self, state: NewtonState, slow: bool) -> bool:
+        """Say whether the metric is to be renewed now."""
+        if self.refresh is not None:
+            return state.stage - state.began >= self.refresh
+        if self.exact:
+            return self.always or slow
+        return state.stage >= (FIRST_RENEWAL + 2) * 2 ** (state.renewals - 1) - 2
+
+    def _renew_here(self, state: NewtonState) -> NewtonState:
+        """Ask for second derivatives where the run is; the gradient there is known already."""
+        inner = self.inner.start(state.inner.x)._replace(stage=state.stage)
+        return state._replace(inner=inner, fresh=True)
+
+    def estimate(self, state: NewtonState) -> Array:
+        """Return the last accepted point."""
+        return self.inner.estimate(state.inner)
+
+    def inspect(self, state: NewtonState) -> Gradient:
+        """Certify in the metric in use."""
+        request = Gradient(self.estimate(state))
+        return request if state.metric is None else request._replace(metric=self._curvature(state.metric))
+
+    def recovers(self, state: NewtonState) -> bool:
+        """Say that the line search does."""
+        return self.inner.recovers(state.inner)
+
+    def exhausted(self, state: NewtonState) -> bool:
+        """Say whether the gradient is down to rounding, or line searches find no lower point."""
+        return self.inner.exhausted(state.inner)
+
+    def describe(self, state: NewtonState) -> str:
+        """Say how often second derivatives were taken."""
+        times = "once" if state.renewals == 1 else f"{state.renewals} times"
+        return f"{NAMES_OF_FORMS[self.form]} taken {times} in {state.stage} iterations"
+
+
+def forgetful(state: LBFGSState) -> LBFGSState:
+    """Return the state with no pairs, and none to be made of the gradient in another metric."""
+    return without_pairs(state)._replace(image=None)
