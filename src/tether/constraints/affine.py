@@ -18,6 +18,7 @@ from tether.constraints.algebra.operator import operator_rows
 from tether.constraints.algebra.placed import PlacedRows, placed_columns, scattered
 from tether.constraints.algebra.rows import Rows
 from tether.constraints.algebra.sparse import sparse_rows
+from tether.constraints.algebra.subspace import Kernel, OperatorKernel, Subspace
 from tether.constraints.base import Constraint
 from tether.digest import answers_of, digest_of
 from tether.inputs import LARGEST_NUMBER, fresh_matrix, numbers, vector
@@ -126,6 +127,10 @@ class Affine(Constraint):
     def multipliers(self, gradient: Array) -> Array:
         """Return the least-squares lambda of A^T lambda = gradient."""
         return self._rows.multipliers(gradient)
+
+    def tangent_space(self, dim: int) -> Subspace:
+        """Return ker(A)."""
+        return OperatorKernel(self._rows) if self.equations is None else Kernel(self.equations[0])
 
     def aligned(self, names: Names) -> "Affine":
         """Return the same equations for variables with these names; those that A leaves out are free."""

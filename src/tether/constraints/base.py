@@ -11,9 +11,14 @@ from collections.abc import Mapping
 from typing import Any
 
 from tether.arrays import Array
+from tether.constraints.algebra.subspace import Kernel, Subspace, spanned_by
+from tether.constraints.in_metric import MetricTangent
 from tether.digest import answers_of, digest_of
+from tether.metric import Metric
 from tether.names import Names
 from tether.needs import Need
+
+PROBED_SIZE = 1_000  # variables up to which a tangent space is found by projecting every one of them
 
 
 class Constraint(ABC):
@@ -59,6 +64,22 @@ class Constraint(ABC):
     def aligned(self, names: Names) -> "Constraint":
         """Return this set among variables with these names; a set without names counts by position."""
         return self
+
+    def in_metric(self, metric: Metric) -> MetricTangent:
+        """Return the tangent space with the projection P_M in a metric M, factorised."""
+        return MetricTangent(metric, self.tangent_space(metric.dim), self.tangent)
+
+    def tangent_space(self, dim: int) -> Subspace:
+        """Return the directions that stay in the set, vectors of that length, as a kernel or an image."""
+        if self.equations is not None:
+            return Kernel(self.equations[0])
+        if dim > PROBED_SIZE:
+            raise NotImplementedError(
+                f"{type(self).__name__} must have equations, or a tangent_space() of its own, to be used "
+                f"with second derivatives of more than {PROBED_SIZE} variables, got {dim}; give it one, or "
+                "choose a method without second derivatives."
+            )
+        return spanned_by(self.tangent, dim)
 
     def digest(self) -> str:
         """Return a digest of what defines the set; here, of two projections."""

@@ -1,8 +1,10 @@
 """All workers agree: n stacked copies of one vector, so that a projection is a mean."""
 
 import numpy as np
+import scipy.sparse as sp
 
 from tether.arrays import Array
+from tether.constraints.algebra.subspace import Image, Subspace
 from tether.constraints.base import Constraint
 from tether.digest import digest_of
 from tether.inputs import positive_integer
@@ -50,6 +52,11 @@ class Consensus(Constraint):
         """Return the deviation of each block from the mean."""
         blocks = self._blocks(gradient)
         return (blocks - blocks.mean(axis=0)).ravel()
+
+    def tangent_space(self, dim: int) -> Subspace:
+        """Return the vectors of n equal blocks."""
+        block = sp.eye_array(dim // self.n, format="csr")
+        return Image(sp.hstack([block] * self.n, format="csr"))
 
     def digest(self) -> str:
         """Return a digest of the number of blocks."""

@@ -12,6 +12,7 @@ from tether.constraints.algebra.dense import DenseRows
 from tether.constraints.algebra.placed import PlacedRows, placed_columns
 from tether.constraints.algebra.rows import Rows
 from tether.constraints.algebra.sparse import sparse_rows
+from tether.constraints.algebra.subspace import Image, Subspace
 from tether.constraints.base import Constraint
 from tether.digest import digest_of
 from tether.inputs import fresh_matrix
@@ -81,6 +82,10 @@ class Range(Constraint):
     def multipliers(self, gradient: Array) -> Array:
         """Return the part of the gradient orthogonal to the subspace."""
         return self._rows.tangent(np.asarray(gradient, dtype=float))
+
+    def tangent_space(self, dim: int) -> Subspace:
+        """Return the subspace itself."""
+        return Image(self._columns)
 
     def aligned(self, names: Names) -> "Range":
         """Return the same subspace of vectors with these names; D must have a row for each of them."""

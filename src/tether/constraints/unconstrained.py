@@ -6,6 +6,7 @@ import numpy as np
 from scipy import sparse
 
 from tether.arrays import Array
+from tether.constraints.algebra.subspace import Kernel, Subspace
 from tether.constraints.base import Constraint
 from tether.digest import digest_of
 from tether.inputs import positive_integer
@@ -57,6 +58,10 @@ class Unconstrained(Constraint):
     def multipliers(self, gradient: Array) -> Array:
         """Return the empty vector: there are no equations."""
         return np.zeros(0)
+
+    def tangent_space(self, dim: int) -> Subspace:
+        """Return the whole space."""
+        return Kernel(sparse.csr_array((0, dim)))
 
     def digest(self) -> str:
         """Return the same for all lengths: there is nothing to tell apart."""

@@ -1,0 +1,201 @@
+"""The whole Hessian as a metric: one Cholesky factorisation, in units in which its diagonal is 1.
+
+These units make the columns of raw data alike, so that conditions come from correlations and not from
+somebody's choice of millimetres. A matrix that is not positive (l2 = 0, fewer samples than variables, a
+function that is not convex) may still be positive for the directions that a set allows: adding rho N, N the
+projector on the others, changes nothing for them. Where that is not enough, a ridge is added, as small as
+will do.
+"""
+
+from contextlib import AbstractContextManager, nullcontext
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+from scipy.linalg.blas import dtrmm, dtrmv, dtrsm, dtrsv
+from scipy.linalg.lapack import dpotrf
+from scipy.sparse.linalg import ArpackError, ArpackNoConvergence, LinearOperator, eigsh
+
+from tether.arrays import Array
+from tether.metric.base import Map, Metric, Normal, NotFinite
+from tether.threads import all_blas_threads
+
+ROUNDING = float(np.finfo(float).eps)
+PIVOT_LIMIT = 20.0  # times p and the unit roundoff: smaller pivots of a matrix with diagonal 1 are rounding
+FIRST_RIDGE, RIDGE_GROWTH = 1e-12, 10.0
+MULTITHREADED_SIZE = 1_500  # from which on all threads of BLAS are worth waking, even where cores are busy
+BOUNDED_SIZE = 2_000  # up to which eigenvalues are bounded
+SHARES = (0.8, 0.4, 0.1)  # of an estimated eigenvalue, tried in turn as a bound
+
+
+class FullMetric(Metric):
+    """M as a matrix.
+
+    Parameters
+    ----------
+    matrix : ndarray, shape (p, p)
+        M, symmetric.
+    lift : ndarray, shape (p, p), optional
+        What is added where M is not seen, with diag(M) scaled to 1.
+    """
+
+    def __init__(self, matrix: Array, lift: Array | None = None) -> None:
+        self.dim = len(matrix)
+        self._scale = _units(np.diag(matrix).copy())
+        self._unit = matrix / self._scale / self._scale[:, None]  # diag 1
+        if not np.isfinite(self._unit).all():
+            raise NotFinite("the second derivatives of F are too large or too small to be scaled.")
+        with _threads(self.dim):
+            lifted = self._unit if lift is None else self._unit + _size(self._unit) * lift
+            self._lower, ridge = _positive_factor(lifted)
+        self.exact = ridge == 0.0
+
+    @property
+    def scale(self) -> Array:
+        """The square roots of the diagonal."""
+        return self._scale
+
+    def among(self, normal: Normal) -> "FullMetric":
+        """Return this metric, with rho N where it is not positive by itself."""
+        if self.exact:
+            return self
+        matrix = self._unit * self._scale * self._scale[:, None]
+        lifted = FullMetric(matrix, normal(self._scale))
+        return lifted if lifted.exact else self
+
+    def apply(self, v: Array) -> Array:
+        """Return M v."""
+        return self._scaled(self._unit @ self._scaled(v))
+
+    def whiten(self, v: Array) -> Array:
+        """Return R^T v = L^-1 (v / d)."""
+        return _solved(self._lower, self._unscaled(v), 0)
+
+    def colour(self, v: Array) -> Array:
+        """Return R v = (L^-T v) / d."""
+        return self._unscaled(_solved(self._lower, v, 1))
+
+    def unwhiten(self, v: Array) -> Array:
+        """Return R^-T v = d (L v)."""
+        return self._scaled(_product(self._lower, v, 0))
+
+    def uncolour(self, v: Array) -> Array:
+        """Return R^-1 v = L^T (d v)."""
+        return _product(self._lower, self._scaled(v), 1)
+
+    def rows(self, matrix: Any) -> Any:
+        """Return A R."""
+        with _threads(self.dim):
+            return self.whiten(_dense(matrix).T).T
+
+    def columns(self, matrix: Any) -> Any:
+        """Return (R^-1 D)^T."""
+        with _threads(self.dim):
+            return self.uncolour(_dense(matrix).T).T
+
+    def smallest(self, image: Map, normal: Normal) -> float:
+        """Return a bound on the eigenvalues of M for directions of a set, at best 0.8 times the smallest.
+
+        The largest eigenvalue of P_M suggests a number l. It is a bound if M - l I + rho N is positive
+        (Finsler) or, where units differ so much that no rho will do, P (M - l I) P + rho N. A Cholesky
+        factorisation with more than its rounding errors taken away proves either.
+        """
+        if not self.exact or self.dim > BOUNDED_SIZE:
+            return 0.0
+        guess = _largest_eigenvalue(image, self.dim)
+        if not guess > 0.0:
+            return 0.0
+        with _threads(self.dim):
+            outside = normal(self._scale)
+            bounds = [share / guess for share in SHARES]
+            proven = (bound for bound in bounds if self._is_below(bound, outside))
+            split = (bound for bound in bounds if self._is_below_within(bound, outside))
+            return next(proven, None) or next(split, 0.0)
+
+    def _is_below(self, bound: float, outside: Array) -> bool:
+        """Say whether M - l I + rho N is positive for certain."""
+        shifted = self._unit + 6.0 * _size(self._unit) * outside
+        shifted[np.diag_indices(self.dim)] -= bound / self._scale**2
+        return _is_positive(shifted)
+
+    def _is_below_within(self, bound: float, outside: Array) -> bool:
+        """Say whether P (M - l I) P + rho N is positive for certain."""
+        inside = np.eye(self.dim) - outside
+        shifted = self._unit.copy()
+        shifted[np.diag_indices(self.dim)] -= bound / self._scale**2
+        shifted = inside @ (shifted @ inside) + _size(self._unit) * outside
+        # by which a direction may miss P, seen through the smallest unit
+        margin = 20.0 * self.dim * ROUNDING * float(np.sqrt(bound) / self._scale.min())
+        shifted[np.diag_indices(self.dim)] -= margin
+        return _is_positive(0.5 * (shifted + shifted.T))
+
+    def _scaled(self, v: Array) -> Array:
+        return v * self._scale if v.ndim == 1 else v * self._scale[:, None]
+
+    def _unscaled(self, v: Array) -> Array:
+        return v / self._scale if v.ndim == 1 else v / self._scale[:, None]
+
+
+def _units(diagonal: Array) -> Array:
+    """Return the square roots of a diagonal; the largest where an entry is not positive."""
+    scale = np.sqrt(np.maximum(diagonal, 0.0))
+    scale[scale == 0.0] = scale.max(initial=0.0) or 1.0
+    return scale
+
+
+def _size(unit: Array) -> float:
+    """Return a bound on the norm of a symmetric matrix."""
+    return max(1.0, float(np.abs(unit).sum(axis=0).max(initial=0.0)))
+
+
+def _positive_factor(matrix: Array) -> tuple[Array, float]:
+    """Return L with L L^T = M + ridge I, and the ridge: 0 where M is positive beyond rounding."""
+    ridge, size = 0.0, len(matrix)
+    while True:
+        shifted = matrix.T.copy(order="F")
+        shifted[np.diag_indices(size)] += ridge
+        lower, info = dpotrf(shifted, lower=1, clean=1, overwrite_a=1)
+        if info == 0 and np.min(np.diag(lower), initial=1.0) ** 2 > PIVOT_LIMIT * size * ROUNDING:
+            return lower, ridge
+        ridge = max(FIRST_RIDGE, RIDGE_GROWTH * ridge)
+
+
+def _is_positive(matrix: Array) -> bool:
+    """Say whether a matrix, which is lost, is positive whatever rounding did (Higham 2002, Theorem 10.7)."""
+    size = len(matrix)
+    margin = 2.0 * size * (size + 2) * ROUNDING * np.abs(np.diag(matrix))
+    matrix[np.diag_indices(size)] -= margin
+    return dpotrf(matrix.T, lower=1, overwrite_a=1)[1] == 0
+
+
+def _largest_eigenvalue(image: Map, dim: int) -> float:
+    """Return about the largest eigenvalue of a positive map, from below."""
+    start = image(np.random.default_rng(0).standard_normal(dim))
+    if dim < 3 or not start.any():
+        return float(np.linalg.norm(np.column_stack([image(e) for e in np.eye(dim)]), 2))
+    try:
+        operator = LinearOperator((dim, dim), matvec=lambda v: image(v.ravel()), dtype=float)
+        found = eigsh(operator, k=1, tol=1e-2, v0=start, maxiter=50, return_eigenvectors=False)
+    except (ArpackNoConvergence, ArpackError):
+        return 0.0
+    return float(found[0])
+
+
+def _solved(lower: Array, v: Array, transposed: int) -> Array:
+    if v.ndim == 1:
+        return dtrsv(lower, v, lower=1, trans=transposed)
+    return dtrsm(1.0, lower, v, lower=1, trans_a=transposed)
+
+
+def _product(lower: Array, v: Array, transposed: int) -> Array:
+    if v.ndim == 1:
+        return dtrmv(lower, v, lower=1, trans=transposed)
+    return dtrmm(1.0, lower, v, lower=1, trans_a=transposed)
+
+
+def _dense(matrix: Any) -> Array:
+    return np.asarray(matrix.toarray() if sp.issparse(matrix) else matrix, dtype=float)
+
+
+def _threads(size: int) -> AbstractContextManager[None]:
+    return all_blas_threads() if size > MULTITHREADED_SIZE else nullcontext()
