@@ -31,7 +31,7 @@ METHODS = {
     "regularised-dp-svrg": Regularised(DelayedSVRG()),
     "regularised-nesterov": Regularised(Nesterov()),
 }
-FULL_GRADIENT = {"auto", "proxskip", "nesterov", "lbfgs", "regularised-nesterov"}
+FULL_GRADIENT = {"auto", "proxskip", "nesterov", "lbfgs", "newton", "regularised-nesterov"}
 TURNS = 60
 
 
@@ -109,7 +109,7 @@ def test_estimates_change_from_stage_to_stage_while_there_is_something_to_gain(s
 
 
 def _draws_samples(name):
-    return name not in {"nesterov", "lbfgs", "regularised-nesterov"}
+    return name not in {"nesterov", "lbfgs", "newton", "regularised-nesterov"}
 
 
 def test_starting_anew_goes_on_with_samples_that_nobody_has_seen(strongly_convex, name, algorithm, x0):

@@ -14,9 +14,8 @@ N, P = 300, 8
 
 def logistic(scale=1.0, l2=1e-3, n=N):
     rng = np.random.default_rng(11)
-    X = rng.standard_normal((n, P)) * scale
-    y = rng.random(n) < 1.0 / (1.0 + np.exp(-X @ rng.standard_normal(P) / scale / P))
-    return tether.GLM(X, y, "logistic", l2=l2)
+    X, truth = rng.standard_normal((n, P)), rng.standard_normal(P) / 3
+    return tether.GLM(X * scale, rng.random(n) < 1.0 / (1.0 + np.exp(-X @ truth)), "logistic", l2=l2)
 
 
 def poisson(offset=0.0):
