@@ -62,6 +62,7 @@ class Gradient(NamedTuple):
     tangent: bool = True  # project it; without, only F and the certificate ||grad F - h||^2 come back
     dual: Dual | None = None
     metric: Curvature | None = None  # project it in this metric as well
+    beside: Array | None = None  # vectors, one a row, that are to be projected in the metric too
 
 
 class Descend(NamedTuple):
@@ -103,6 +104,7 @@ class Curved(NamedTuple):
     """What a metric M says of F at a point."""
 
     image: Array  # P_M grad F, the direction to the minimum of the quadratic model with M
+    images: Array | None  # P_M v for the vectors beside the gradient
     decrement: float  # <grad F, P_M grad F>
     distance: float  # from the point at which M was taken
     smallest: float  # a lower bound on the eigenvalues of M on the tangent space; 0: none is known

@@ -94,7 +94,7 @@ def _measured(
     tangent, vectors = tangent_part(projector.constraint, full)
     certificate, scale = float(tangent @ tangent), float(np.linalg.norm(full))
     work = work._replace(rounds=1, projections=vectors)
-    curved = projector.curved(request.point, tangent)
+    curved = projector.curved(request, tangent)
     reply = Measured(
         request.point, value, certificate, scale, tangent, full - tangent, work, size=size, curved=curved
     )

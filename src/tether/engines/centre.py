@@ -26,12 +26,12 @@ class Projector(NamedTuple):
     metric: MetricTangent | None = None
     asked: Curvature | None = None  # what the metric was made of
 
-    def curved(self, point: Array, tangent: Array) -> Curved | None:
+    def curved(self, request: Gradient, tangent: Array) -> Curved | None:
         """Return what the metric says of a point, given P grad F: P_M g and P_M P g are the same."""
         if self.metric is None or self.asked is None:
             return None
         try:
-            image = self.metric.tangent(tangent)
+            image, images = self.metric.tangent(tangent), self._images(request.beside)
         except NotFinite:
             return None
         decrement = float(tangent @ image)
@@ -39,8 +39,13 @@ class Projector(NamedTuple):
             return None
         exact = self.metric.exact and self.asked.exact and self.asked.share >= 1.0
         smallest = self.metric.smallest if exact and self.asked.spectrum else 0.0
-        distance = float(np.linalg.norm(point - self.asked.point))
-        return Curved(image, decrement, distance, smallest, exact)
+        distance = float(np.linalg.norm(request.point - self.asked.point))
+        return Curved(image, images, decrement, distance, smallest, exact)
+
+    def _images(self, vectors: Array | None) -> Array | None:
+        if vectors is None or self.metric is None:
+            return None
+        return np.array([self.metric.tangent(vector) for vector in vectors]).reshape(vectors.shape)
 
 
 class Centre:
@@ -56,9 +61,10 @@ class Centre:
 
     def asked(self, problem: Problem, request: Request) -> Request:
         """Return a request as workers hear it: without second derivatives that are here already."""
-        if isinstance(request, Gradient) and request.metric is not None and self._holds(problem, request):
-            return request._replace(metric=None)
-        return request
+        if not isinstance(request, Gradient) or request.metric is None:
+            return request
+        metric = None if self._holds(problem, request) else request.metric
+        return request._replace(metric=metric, beside=None)
 
     def projector(self, problem: Problem, request: Request, uploads: Sequence[Upload]) -> Projector:
         """Return what projects the answers to a request; a new metric is made of what workers sent."""

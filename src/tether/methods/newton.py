@@ -28,7 +28,8 @@ from tether.requests import Curvature, Gradient, Measured, Reply
 FIRST_RENEWAL = 6  # iterations after which a metric that is not the Hessian is first renewed
 ALWAYS = 0.3  # passes: second derivatives that cost less are taken with every gradient
 SPECTRUM_LIMIT = 300  # variables up to which the smallest eigenvalue of every metric is looked at
-SAMPLES_A_COLUMN = 12  # that make a Kronecker metric about as good as all of them do
+MANY_SAMPLES, FEW_SAMPLES = 12, 4  # a column: make a Kronecker metric as good as all do, or good enough
+DEAREST_RENEWAL = 5.0  # passes that a Kronecker metric of more than few samples may cost
 ALWAYS_APART = 10.0  # the same for workers, who save a round by it
 FAILURES = 3  # after which no second derivatives are asked for
 NAMES_OF_FORMS = {
@@ -75,8 +76,8 @@ class Newton(Method):
     sample : float, optional
         The share of the samples from which second derivatives are taken. Open: all for the Hessian itself, as
         many as it takes for the others.
-    memory : int, default 10
-        Curvature pairs kept between renewals.
+    memory : int, optional
+        Curvature pairs kept. Open: 10 between two Hessians, 20 where the metric merely resembles one.
 
     Examples
     --------
@@ -93,7 +94,7 @@ class Newton(Method):
     curvature: Literal["auto", "full", "kronecker", "diagonal"] = "auto"
     refresh: int | None = None
     sample: float | None = None
-    memory: int = 10
+    memory: int | None = None
 
     def __post_init__(self) -> None:
         check_settings(self)
@@ -103,14 +104,14 @@ class Newton(Method):
         """Choose the form of the second derivatives."""
         form = form_or_best(self.curvature, facts)
         exact = form == FULL or (form == DIAGONAL and facts.second_order.separable)
-        share = self.sample or (1.0 if exact or form == DIAGONAL else _enough(facts))
+        share = self.sample or (_enough(facts) if form == KRONECKER else 1.0)
         price = price_of_renewal(form, facts) * min(1.0, share)
         cheap = ALWAYS if facts.n_workers == 1 else ALWAYS_APART
         return NewtonAlgorithm(
             form=form,
             refresh=self.refresh,
             share=min(1.0, share),
-            inner=LBFGS(memory=self.memory).prepare(facts),
+            inner=LBFGS(memory=self.memory or (10 if exact else 20)).prepare(facts),
             exact=exact and share >= 1.0,
             outputs=facts.second_order.outputs,
             price=price,
@@ -152,9 +153,10 @@ def price_of_renewal(form: str, facts: Facts) -> float:
 
 
 def _enough(facts: Facts) -> float:
-    """Return the share of the samples that makes a good Kronecker metric."""
-    columns = facts.dim / facts.second_order.outputs
-    return SAMPLES_A_COLUMN * columns / facts.n_samples
+    """Return the share of the samples that makes a good Kronecker metric, or one that is worth its price."""
+    columns = facts.dim / facts.second_order.outputs / facts.n_samples
+    affordable = DEAREST_RENEWAL / facts.second_order.kronecker
+    return min(MANY_SAMPLES * columns, max(FEW_SAMPLES * columns, affordable), 1.0)
 
 
 @final
@@ -182,7 +184,10 @@ class NewtonAlgorithm(Algorithm[NewtonState]):
         """Ask for the gradient at the trial point, in the metric in use or in one taken there."""
         request = self.inner.ask(state.inner)
         at = request.point if state.fresh else state.metric
-        return request if at is None else request._replace(metric=self._curvature(at))
+        if at is None:
+            return request
+        beside = state.inner.changes if state.fresh and not self.exact else None
+        return request._replace(metric=self._curvature(at), beside=beside)
 
     def _curvature(self, point: Array) -> Curvature:
         return Curvature(point, self.form, self.outputs, self.share, self.exact, self.spectrum)
@@ -205,7 +210,11 @@ class NewtonAlgorithm(Algorithm[NewtonState]):
 
     def _renewed(self, state: NewtonState, reply: Measured, decrement: float) -> NewtonState:
         """Go on in a new metric, which knows better than the pairs before it."""
-        inner = self.inner.tell(forgetful(state.inner), reply)
+        images = None if reply.curved is None else reply.curved.images
+        before = forgetful(state.inner)
+        if images is not None:  # what was learned in the metric before is as good in this one
+            before = state.inner._replace(images=images, image=None)
+        inner = self.inner.tell(before, reply)
         accepted = inner.image is not None
         return state._replace(
             inner=inner,
@@ -248,8 +257,10 @@ class NewtonAlgorithm(Algorithm[NewtonState]):
 
     def _renew_here(self, state: NewtonState) -> NewtonState:
         """Ask for second derivatives where the run is; the gradient there is known already."""
-        inner = self.inner.start(state.inner.x)._replace(stage=state.stage)
-        return state._replace(inner=inner, fresh=True)
+        old, new = state.inner, self.inner.start(state.inner.x)._replace(stage=state.stage)
+        if not self.exact:
+            new = new._replace(steps=old.steps, changes=old.changes, images=old.images)
+        return state._replace(inner=new, fresh=True)
 
     def estimate(self, state: NewtonState) -> Array:
         """Return the last accepted point."""
