@@ -20,10 +20,10 @@ from tether.lazy import lazy
 from tether.names import column_names
 from tether.objectives.base import Evaluation, Kind, Objective, Smoothness
 from tether.objectives.design import COMPILE_FROM, as_design
+from tether.objectives.gram import gram_matrix
 from tether.objectives.smoothness import require_moderate
 from tether.objectives.spectrum import (
     gram_is_affordable,
-    gram_matrix,
     largest_eigenvalue,
     smallest_gram_eigenvalue,
     smallest_sparse_eigenvalue,

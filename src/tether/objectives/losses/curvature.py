@@ -6,7 +6,7 @@ import numpy as np
 
 from tether.arrays import Array
 from tether.objectives.losses.base import Labels, Loss
-from tether.objectives.losses.checks import inside
+from tether.objectives.losses.probe import inside
 
 _LABELS = 4096  # that are looked at
 _MARGIN = 4.0  # on curvatures that are estimated at a point
