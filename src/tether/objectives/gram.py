@@ -16,8 +16,8 @@ from tether.curvature import packed, unpacked
 from tether.kernels.arguments import csr
 from tether.objectives.design import BLOCK, COMPILE_FROM, Design, SparseDesign, WithOnes
 
-_BLOCK_NUMBERS = 1 << 22  # of rows that BLAS gets together: so many that adding up results takes no time
-_FEWEST_ROWS, _MOST_ROWS = 512, 4096  # of such a block
+_BLOCK_NUMBERS = 1 << 21  # of rows that BLAS gets together: so many that adding up results takes no time
+_FEWEST_ROWS, _MOST_ROWS = 1024, 4096  # of such a block
 _BLAS_WIDTH = 1000  # columns from which BLAS shares a product among its threads better than we do blocks
 _SPARSE_SHARE = 0.05  # of all pairs of columns that rows may have before dense products are faster
 _MOST_NUMBERS = 1 << 26  # of the triangles that threads sum up, each its own
@@ -88,6 +88,11 @@ def pairs_of(design: Design) -> float:
         return float(design.n_samples * design.width**2)
     lengths = np.diff(inner.matrix.indptr).astype(np.float64) + ones
     return float(lengths @ lengths)
+
+
+def is_separable(design: Design) -> bool:
+    """Say whether no row has two entries, so that the sum is diagonal."""
+    return isinstance(design, SparseDesign) and int(np.diff(design.matrix.indptr).max(initial=0)) <= 1
 
 
 def square_sums(some: Summed, *, compiled: bool = False) -> Array:

@@ -101,6 +101,7 @@ class Pool:
             diagonal=float(shares @ [one.diagonal for one in each]),
             outputs=each[0].outputs,
             concordance=max(one.concordance for one in each),
+            separable=all(one.separable for one in each),
         )
 
     @property
