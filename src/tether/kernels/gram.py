@@ -1,4 +1,4 @@
-"""Sums of w_i a_i a_i^T over sparse rows, and of the squares on its diagonal, one pair of non-zeros at a time.
+"""Sums of c_i a_i a_i^T over sparse rows, one pair of non-zeros at a time, and of the squares on its diagonal.
 
 The sum is its lower triangle, row by row. Columns of a row are in order, so a pair is met once, below.
 """

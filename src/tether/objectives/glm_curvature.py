@@ -1,7 +1,7 @@
 """Second derivatives of linear models: weighted sums of products of their rows.
 
-With one output the Hessian is (1/N) sum_i w_i c_i a_i a_i^T + l2 I with the curvatures c_i of the loss. With K
-outputs each sample has a K x K matrix B_i instead of c_i. Then either all is kept, or only
+With one output the Hessian is (1/N) sum_i w_i c_i a_i a_i^T + l2 I with the curvatures c_i of the loss. With
+K outputs each sample has a K x K matrix B_i instead of c_i. Then either all is kept, or only
 G = (1/N) sum_i w_i trace(B_i) a_i a_i^T and S = (1/N) sum_i w_i B_i, or the diagonal.
 """
 

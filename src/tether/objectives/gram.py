@@ -82,7 +82,7 @@ def is_sparse(design: Design) -> bool:
 
 
 def pairs_of(design: Design) -> float:
-    """Return the sum over rows of the squares of their numbers of stored entries, a 1 behind them included."""
+    """Return the sum over rows of the squares of their numbers of entries, a 1 behind them included."""
     inner, ones = _inner(design)
     if not isinstance(inner, SparseDesign):
         return float(design.n_samples * design.width**2)

@@ -1,9 +1,9 @@
 """What a sample of a Hessian costs, in gradients of a sample of a full pass.
 
 A pass reads a row, for each output, and takes some time for a sample whatever its length. A sum of products
-takes the square of a row's length: for dense rows in BLAS, which gets through some dozen products while a pass
-reads a number, for sparse ones in a kernel that finds one place after the other, the longer the larger the
-triangle is. To that come a copy of each dense row, times its factor, and for all samples together the triangle.
+takes the square of a row's length: for dense rows in BLAS, which takes some dozen products while a pass reads
+a number, for sparse ones in a kernel that finds one place after the other, the longer the larger the triangle
+is. To that come a copy of each dense row, times its factor, and for all samples together the triangle.
 
 The constants below are nanoseconds of one core that was measured. Only their ratios count, and those hold
 elsewhere about as well as operations can be counted.
@@ -32,6 +32,11 @@ def price_of_hessian(design: Design, outputs: int = 1) -> float:
         return math.inf
     pairs = outputs * (outputs + 1) / 2
     return 1.0 + (pairs * _products(design) + _blocks(outputs)) / _gradient(design, outputs)
+
+
+def price_of_dense_hessian(width: int) -> float:
+    """Return the price of the full Hessian of a linear model with many dense rows of so many columns."""
+    return 1.0 + (_PRODUCT * width**2 + _COPY * width) / (_SAMPLE + _READ * width)
 
 
 def price_of_kronecker(design: Design, outputs: int) -> float:

@@ -119,7 +119,7 @@ class Loss(ABC):
     def hessians(self, z: Array, y: Labels) -> Array | None:
         """Return the matrix of second derivatives of every sample's loss, (n, K, K); None: not known.
 
-        For losses with several outputs, whose ``curvatures`` are its diagonals; with one output those are all.
+        For losses with several outputs, whose ``curvatures`` are its diagonals; with one they are all.
         """
         return None
 

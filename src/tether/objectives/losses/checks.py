@@ -71,8 +71,8 @@ def _require_samples_apart(loss: Loss, probe: Probe) -> None:
         among, single = getattr(probe, name)[-1:], getattr(alone, name)
         if not np.allclose(among, single, rtol=1e-6, atol=1e-12):
             raise ValueError(
-                f"loss must treat every sample by itself, but the {name} of {name_of(loss)} for one sample are "
-                f"{single[0]} alone and {among[0]} among {len(probe.y)}; sum or average nothing in them."
+                f"loss must treat every sample by itself, but the {name} of {name_of(loss)} for one sample "
+                f"are {single[0]} alone and {among[0]} among {len(probe.y)}; sum or average nothing in them."
             )
 
 
@@ -94,8 +94,8 @@ def _require_derivatives(loss: Loss, probe: Probe) -> None:
             i = int(np.argmax(wrong))
             raise ValueError(
                 f"loss must have slopes that are the derivatives of its values, but at the prediction "
-                f"{probe.z[i]} for the label {probe.y[i]} {name_of(loss)} has the slope {slopes[i]:g} and its "
-                f"values change at rate {found[i]:g}."
+                f"{probe.z[i]} for the label {probe.y[i]} {name_of(loss)} has the slope {slopes[i]:g} and "
+                f"its values change at rate {found[i]:g}."
             )
 
 
@@ -140,8 +140,8 @@ def _falling_slopes(loss: Loss, near: Probe, far: Probe) -> str:
         i = int(np.argmax(high | low))
         raise ValueError(
             f"loss must have slopes that change at rates between convexity = {loss.convexity:g} and "
-            f"curvature = {loss.curvature:g}, but those of {name_of(loss)} change at rate {rate[i]:g} between "
-            f"the predictions {near.z[i]} and {far.z[i]}; declare bounds that hold."
+            f"curvature = {loss.curvature:g}, but those of {name_of(loss)} change at rate {rate[i]:g} "
+            f"between the predictions {near.z[i]} and {far.z[i]}; declare bounds that hold."
         )
     if not low.any():
         return ""

@@ -72,8 +72,8 @@ class Multinomial(Loss):
 
     Notes
     -----
-    The concordance is sqrt(2). With p the class probabilities at z, let u and v be numbers by class and E, Var
-    their mean and variance under p. Then D^2[v, v] = Var v and D^3[v, v, u] = E (v - E v)^2 (u - E u), so
+    The concordance is sqrt(2). With p the class probabilities at z, let u and v be numbers by class, and E
+    and Var mean and variance under p. Then D^2[v, v] = Var v and D^3[v, v, u] = E (v - E v)^2 (u - E u), so
     |D^3[v, v, u]| <= max_k |u_k - E u| Var v, and no u_k is further from a mean of u than
     max u - min u <= sqrt(2) ||u||. It is reached: p near a vertex j, v = e_k and u = e_k - e_j.
     """
