@@ -14,7 +14,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from tether.arrays import Array
+from tether.arrays import Array, Indices
 
 FULL, KRONECKER, DIAGONAL = "full", "kronecker", "diagonal"
 FORMS = (FULL, KRONECKER, DIAGONAL)
@@ -34,6 +34,7 @@ class SecondOrder(NamedTuple):
     concordance: float = (
         math.inf
     )  # R with H(x + v) >= exp(-R ||v||) H(x); 0 for quadratics, infinite: unknown
+    separable: bool = False  # whether the Hessian is diagonal everywhere, so that "diagonal" is all of it
 
     def price(self, form: str) -> float:
         """Return the price of a form."""
@@ -57,7 +58,11 @@ def length_of(form: str, dim: int, outputs: int = 1) -> int:
 
 def packed(matrix: Array) -> Array:
     """Return the lower triangle of a symmetric matrix, row by row."""
-    return matrix[np.tril_indices(len(matrix))]
+    triangle = np.empty(_triangle(len(matrix)))
+    for i, row in enumerate(matrix):  # two arrays of indices would be four times as large as the triangle
+        begin = _triangle(i)
+        triangle[begin : begin + i + 1] = row[: i + 1]
+    return triangle
 
 
 def unpacked(triangle: Array) -> Array:
@@ -70,10 +75,22 @@ def unpacked(triangle: Array) -> Array:
     """
     size = (math.isqrt(8 * len(triangle) + 1) - 1) // 2
     matrix = np.empty((size, size))
-    below = np.tril_indices(size)
-    matrix[below] = triangle
-    matrix.T[below] = triangle
+    for i in range(size):
+        begin = _triangle(i)
+        matrix[i, : i + 1] = triangle[begin : begin + i + 1]
+        matrix[:i, i] = triangle[begin : begin + i]
     return matrix
+
+
+def diagonal_places(size: int) -> Indices:
+    """Return where the diagonal is in a triangle.
+
+    Examples
+    --------
+    >>> diagonal_places(3).tolist()
+    [0, 2, 5]
+    """
+    return np.cumsum(np.arange(1, size + 1)) - 1
 
 
 def kronecker(features: Array, outputs: Array, shift: float) -> Array:

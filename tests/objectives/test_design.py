@@ -5,8 +5,8 @@ import pytest
 from scipy import sparse
 
 from tether.objectives.design import SparseRows, as_design
+from tether.objectives.gram import gram_matrix
 from tether.objectives.spectrum import (
-    gram_matrix,
     largest_eigenvalue,
     smallest_gram_eigenvalue,
     smallest_sparse_eigenvalue,

@@ -26,6 +26,16 @@ class CSR(NamedTuple):
     indptr: NDArray[Any]
 
 
+def csr(matrix: Any) -> CSR:
+    """Return the arrays of a sparse matrix in compressed rows."""
+    return CSR(matrix.data, unsigned(matrix.indices), unsigned(matrix.indptr))
+
+
+def unsigned(numbers: NDArray[Any]) -> NDArray[Any]:
+    """View whole numbers that are never negative as what they are."""
+    return numbers.view(np.dtype(f"u{numbers.dtype.itemsize}"))
+
+
 class Steps(NamedTuple):
     """A walk: x <- x - eta_t (change of the batch gradient + ridge x + drift)."""
 

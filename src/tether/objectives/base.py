@@ -4,6 +4,7 @@ An objective answers two questions about its data: the full pass (`evaluate`) an
 (`batch_gradient`). The local phase of every method, `descend`, is built from the second.
 """
 
+import math
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from typing import Any, NamedTuple
@@ -11,7 +12,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from tether.arrays import Array, Indices
-from tether.curvature import SecondOrder
+from tether.curvature import FORMS, SecondOrder
 from tether.digest import digest_of
 from tether.needs import Need
 from tether.objectives.smoothness import Smoothness
@@ -175,6 +176,17 @@ class Objective(ABC):
     def unpack(self, x: Array) -> Any:
         """Return x in the shape natural to the model."""
         return x
+
+
+def require_form(objective: Objective, form: str) -> None:
+    """Refuse a form in which an objective does not have its second derivatives."""
+    second = objective.second_order
+    if not math.isfinite(second.price(form)):
+        offered = [f'"{one}"' for one in FORMS if math.isfinite(second.price(one))]
+        raise NotImplementedError(
+            f'{type(objective).__name__} has no second derivatives of the form "{form}" here, '
+            f"only of: {', '.join(offered) or 'none'}."
+        )
 
 
 def probe_digest(objective: Objective, *settings: Any) -> str:

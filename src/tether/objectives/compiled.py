@@ -15,7 +15,7 @@ from tether import threads
 from tether.arrays import Array
 from tether.kernels import dense, sparse_outputs
 from tether.kernels import sparse as sparse_one
-from tether.kernels.arguments import CSR, NO_ARRAY, Mean, Samples, Steps
+from tether.kernels.arguments import NO_ARRAY, Mean, Samples, Steps, csr, unsigned
 from tether.kernels.codes import CODES, FACTOR
 from tether.objectives.base import Evaluation
 from tether.objectives.design import COMPILE_FROM, DenseDesign, Design, SparseDesign, WithOnes
@@ -119,7 +119,7 @@ class Compiled(ABC):
         slopes = np.empty((0, self.model.n_outputs))
         if walk.slopes is not None:
             slopes = walk.slopes.reshape(self.n_samples, self.model.n_outputs)
-        order = _unsigned(np.ascontiguousarray(walk.batches).ravel())
+        order = unsigned(np.ascontiguousarray(walk.batches).ravel())
         order.setflags(write=False)  # always, or else kernels would be compiled for both kinds
         return Steps(
             order,
@@ -147,7 +147,7 @@ class CompiledSparse(Compiled):
 
     def __init__(self, model: Model, ones: bool, matrix: sparse.csr_array) -> None:
         super().__init__(model, ones, matrix.shape)
-        self.rows = CSR(matrix.data, _unsigned(matrix.indices), _unsigned(matrix.indptr))
+        self.rows = csr(matrix)
         self.kernels: Any = sparse_one if model.n_outputs == 1 else sparse_outputs
 
     @property
@@ -234,11 +234,6 @@ class CompiledDense(Compiled):
 
     def _by_output(self, x: Array) -> Array:
         return np.ascontiguousarray(x.reshape(-1, self.model.n_outputs).T)
-
-
-def _unsigned(numbers: NDArray[Any]) -> NDArray[Any]:
-    """View whole numbers that are never negative as what they are."""
-    return numbers.view(np.dtype(f"u{numbers.dtype.itemsize}"))
 
 
 def _mean(average: Averaging | None) -> Mean:

@@ -59,8 +59,12 @@ class Design(Rows):
         """Return ||a_i||^2 of every row."""
 
     @abstractmethod
-    def block(self, rows: slice) -> Array:
-        """Return a range of rows as a dense float64 array."""
+    def block(self, rows: slice | Indices) -> Array:
+        """Return some rows as a dense float64 array."""
+
+    @abstractmethod
+    def write(self, rows: slice | Indices, factors: Array, out: Array) -> None:
+        """Write some rows, each times its factor, into a dense array."""
 
 
 class DenseDesign(Design):
@@ -96,9 +100,13 @@ class DenseDesign(Design):
         """Return ||a_i||^2 of every row."""
         return np.einsum("ij,ij->i", self.matrix, self.matrix, dtype=np.float64)
 
-    def block(self, rows: slice) -> Array:
-        """Return a range of rows as a dense float64 array."""
+    def block(self, rows: slice | Indices) -> Array:
+        """Return some rows as a dense float64 array."""
         return _float64(self.matrix[rows])
+
+    def write(self, rows: slice | Indices, factors: Array, out: Array) -> None:
+        """Write some rows, each times its factor, into a dense array."""
+        np.multiply(self.matrix[rows], factors[:, None], out=out)
 
 
 class SparseDesign(Design):
@@ -151,9 +159,13 @@ class SparseDesign(Design):
                 norms[filled] = np.add.reduceat(squares, pointers[filled] - rows[0])
         return norms
 
-    def block(self, rows: slice) -> Array:
-        """Return a range of rows as a dense float64 array."""
+    def block(self, rows: slice | Indices) -> Array:
+        """Return some rows as a dense float64 array."""
         return _float64(self.matrix[rows].toarray())
+
+    def write(self, rows: slice | Indices, factors: Array, out: Array) -> None:
+        """Write some rows, each times its factor, into a dense array."""
+        np.multiply(self.block(rows), factors[:, None], out=out)
 
 
 class SparseRows(Rows):
@@ -228,10 +240,15 @@ class WithOnes(Design):
         """Return ||a_i||^2 + 1 of every row."""
         return self.design.squared_norms() + 1.0
 
-    def block(self, rows: slice) -> Array:
-        """Return a range of rows and a 1 behind each."""
+    def block(self, rows: slice | Indices) -> Array:
+        """Return some rows and a 1 behind each."""
         block = self.design.block(rows)
         return np.hstack([block, np.ones((len(block), 1))])
+
+    def write(self, rows: slice | Indices, factors: Array, out: Array) -> None:
+        """Write some rows and a 1 behind each, times their factors, into a dense array."""
+        self.design.write(rows, factors, out[:, :-1])
+        out[:, -1] = factors
 
 
 def as_design(

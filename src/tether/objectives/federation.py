@@ -6,16 +6,17 @@ Each worker's f_k carries its share of the samples (or of their weights) as a we
 agree on stays the plain mean: the projection onto "all workers hold the same x".
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any, final
 
 import numpy as np
 
 from tether.arrays import Array, Indices
+from tether.curvature import SecondOrder
 from tether.digest import digest_of
 from tether.lazy import lazy
 from tether.names import common_names
-from tether.objectives.base import Evaluation, Kind, Objective, Smoothness
+from tether.objectives.base import Evaluation, Kind, Objective, Smoothness, require_form
 from tether.objectives.pool import Card, Pool, check_kinds, shares_kernels, weighted, weights_of
 from tether.threads import one_blas_thread
 
@@ -84,15 +85,33 @@ class Federation(Objective):
         if batch is None:
             total = self.evaluate(x).gradient
             return total if anchor is None else total - self.evaluate(anchor).gradient
+        total = np.zeros(self.dim)
+        for objective, own, share in self._owners(batch):
+            total += share * objective.batch_gradient(x, own, anchor)
+        return total
+
+    @property
+    def second_order(self) -> SecondOrder:
+        """The mean prices of a sample, and the largest R."""
+        return self.pool.second_order
+
+    def curvature(self, x: Array, form: str, batch: Indices | None = None) -> Array:
+        """Return the means over workers, or over samples numbered through all of them."""
+        require_form(self, form)
+        if batch is None:
+            return np.mean([worker.curvature(x, form) for worker in self.workers], axis=0)
+        parts = [share * objective.curvature(x, form, own) for objective, own, share in self._owners(batch)]
+        return np.sum(parts, axis=0)
+
+    def _owners(self, batch: Indices) -> Iterator[tuple[Objective, Indices, float]]:
+        """Yield the workers that samples belong to, the numbers they have there, and their shares."""
         edges = np.cumsum([0, *(local.n_samples for local in self.objectives)])
         owners = np.searchsorted(edges, batch, side="right") - 1
-        total = np.zeros(self.dim)
         for k in np.unique(owners):
             own = batch[owners == k] - edges[k]
             share = self._weights[k] / len(self.objectives)
             each = share * self.n_samples / self.objectives[k].n_samples
-            total += each * len(own) / len(batch) * self.objectives[k].batch_gradient(x, own, anchor)
-        return total
+            yield self.objectives[k], own, each * len(own) / len(batch)
 
     @lazy
     def smoothness(self) -> Smoothness:

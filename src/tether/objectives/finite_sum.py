@@ -1,4 +1,4 @@
-"""Any smooth finite sum, by two NumPy functions of the user's."""
+"""Any smooth finite sum, by NumPy functions of the user's."""
 
 import inspect
 from collections.abc import Callable
@@ -9,11 +9,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tether.arrays import Array, Indices
+from tether.curvature import SecondOrder
 from tether.inputs import dimension, nonnegative, positive_integer, shown
 from tether.lazy import lazy
-from tether.objectives.base import Evaluation, Objective, Smoothness, probe_digest
+from tether.objectives.base import Evaluation, Objective, Smoothness, probe_digest, require_form
 from tether.objectives.convexity import as_convex
 from tether.objectives.estimate import checked_smoothness, known_or_estimated, told, told_or_seen
+from tether.objectives.own_hessian import OwnHessian
 
 Function = Callable[[Array, Indices], Any]
 
@@ -42,6 +44,10 @@ class FiniteSum(Objective):
     convex : bool, optional
         True: F is convex, on your word. False: it is not, so nothing is certified and ``convexity`` is not
         used. By default gradients at some pairs of points are looked at; see ``nonconvexity``.
+    hessian : callable, optional
+        ``hessian(x, batch)`` returns the Hessian of f_B, for methods that use curvature: a symmetric array or
+        sparse matrix of shape (p, p), or, if it is diagonal everywhere, the p numbers of its diagonal. It is
+        compared with differences of gradients.
 
     Notes
     -----
@@ -74,6 +80,7 @@ class FiniteSum(Objective):
         smoothness: float | Smoothness | None = None,
         convexity: float = 0.0,
         convex: bool | None = None,
+        hessian: Function | None = None,
     ) -> None:
         self.n_samples = positive_integer("n_samples", n_samples)
         self.dim = dimension("dim", dim)
@@ -81,6 +88,7 @@ class FiniteSum(Objective):
         self._known = checked_smoothness(smoothness, self._convexity)
         self._convex = as_convex(convex)
         self._gradient, self._value = _callable("gradient", gradient), _callable("value", value)
+        self._hessian = None if hessian is None else OwnHessian(_callable("hessian", hessian), self.dim)
         self._try_once()
         with suppress(ValueError):  # which comes again, in its place, when all samples are asked for
             _ = self.nonconvexity  # now, so that a run calls the functions for its own needs alone
@@ -102,6 +110,17 @@ class FiniteSum(Objective):
         if anchor is not None:
             gradient -= self._checked_gradient(anchor, batch)
         return gradient
+
+    @lazy
+    def second_order(self) -> SecondOrder:
+        """What the user's Hessian costs, as far as its shape tells."""
+        return SecondOrder() if self._hessian is None else self._hessian.second_order(np.zeros(self.dim))
+
+    def curvature(self, x: Array, form: str, batch: Indices | None = None) -> Array:
+        """Return the user's Hessian of F, or of f_B, at x."""
+        require_form(self, form)
+        assert self._hessian is not None
+        return self._hessian.vector(x, np.arange(self.n_samples) if batch is None else batch, form)
 
     @lazy
     def smoothness(self) -> Smoothness:
@@ -148,11 +167,16 @@ class FiniteSum(Objective):
                 f"value(x, batch) must return one finite number, the mean over the batch, got {value!r}."
             )
         self._require_means(x)
+        if self._hessian is not None:
+            self._hessian.require_true(self._checked_gradient, x, self.n_samples)
 
     def _require_means(self, x: Array) -> None:
         """Compare what two samples give together with the mean of what each gives."""
         pair = np.arange(min(2, self.n_samples))
         functions: dict[str, Function] = {"gradient": self._checked_gradient, "value": self._checked_value}
+        if self._hessian is not None:
+            hessian, v = self._hessian, np.random.default_rng(0).standard_normal(self.dim)
+            functions["hessian"] = lambda x, batch: hessian.times(x, batch, v)
         for name, function in functions.items():
             apart = [np.asarray(function(x, pair[i : i + 1])) for i in range(len(pair))]
             size = max(float(np.abs(part).max()) for part in apart)

@@ -12,15 +12,25 @@ from numpy.typing import NDArray
 
 from tether import threads
 from tether.arrays import Array, Indices
+from tether.curvature import SecondOrder
 from tether.digest import digest_of
 from tether.inputs import matrix, nonnegative, switch
 from tether.lazy import lazy
-from tether.objectives.base import Evaluation, Kind, Objective, Smoothness
+from tether.objectives.base import Evaluation, Kind, Objective, Smoothness, require_form
 from tether.objectives.design import COMPILE_FROM, Rows, as_design
-from tether.objectives.glm_data import Coefficients, checked_weights, fitting, require_length, variable_names
+from tether.objectives.glm_curvature import curvature_of, model_of, quadratic_of, second_order_of
+from tether.objectives.glm_data import (
+    Coefficients,
+    chosen,
+    column,
+    fitting,
+    require_length,
+    variable_names,
+    weights_and_mass,
+)
 from tether.objectives.losses import Loss, as_loss
 from tether.objectives.losses.checks import check_loss, fingerprint
-from tether.objectives.losses.curvature import curvature_of
+from tether.objectives.losses.curvature import largest_curvature
 from tether.objectives.losses.kernel_codes import coded, is_built_in
 from tether.objectives.second_moment import SecondMoment
 from tether.objectives.smoothness import require_moderate
@@ -30,7 +40,7 @@ if TYPE_CHECKING:
     from tether.objectives.compiled import Compiled
 
 
-_LAZY_NAMES = ("smoothness", "natural_batch", "sample_work", "_moment", "_compiled")
+_LAZY_NAMES = ("smoothness", "second_order", "natural_batch", "sample_work", "_moment", "_compiled")
 
 
 @final
@@ -91,7 +101,7 @@ class GLM(Objective):
     """
 
     anchored_price = 1
-    _eager = False  # compile whatever the size
+    eager = False  # compile whatever the size
 
     def __init__(
         self,
@@ -112,10 +122,7 @@ class GLM(Objective):
         self.n_samples = data.shape[0]
         self.y = np.asarray(self.loss.prepare(y))
         require_length("y", self.y, self.n_samples)
-        self.weights, self._mass = None, float(self.n_samples)
-        if sample_weight is not None:
-            given = checked_weights(sample_weight, self.n_samples)
-            self.weights, self._mass = given / given.mean(), float(given.sum())
+        self.weights, self._mass = weights_and_mass(sample_weight, self.n_samples)
         self.n_outputs = fitting(self.loss.n_outputs(self.y), data.shape[1])
         self.proven_convex = is_built_in(self.loss)
         self._nonconvexity = "" if self.proven_convex else check_loss(self.loss, self.y, self.n_outputs)
@@ -143,7 +150,7 @@ class GLM(Objective):
         """Return what `evaluate` returns, without compiled code."""
         z = self.design.predict(self._shaped(x))
         slopes = self._slopes(z, self.y)
-        weighted = slopes if self.weights is None else slopes * _column(self.weights, slopes)
+        weighted = slopes if self.weights is None else slopes * column(self.weights, slopes)
         gradient = self.design.combine(weighted).ravel() / self.n_samples + self.l2 * x
         return Evaluation(self._value(z, x), gradient, slopes)
 
@@ -164,16 +171,16 @@ class GLM(Objective):
         if batch is None and anchor is None:
             return self.evaluate(x).gradient
         rows: Rows = self.design if batch is None else self.design.take(batch)
-        y, weights = _of(self.y, batch), _of(self.weights, batch)
+        y, weights = chosen(self.y, batch), chosen(self.weights, batch)
         change = self._slopes(rows.predict(self._shaped(x)), y)
         if anchor is not None:
             if slopes is None:
                 change -= self.loss.slopes(rows.predict(self._shaped(anchor)), y)
             else:
-                change -= _of(slopes, batch)
+                change -= chosen(slopes, batch)
         change /= len(change)  # here, because a batch is shorter than the gradient
         if weights is not None:
-            change *= _column(weights, change)
+            change *= column(weights, change)
         gradient = rows.combine(change).ravel()
         if self.l2:
             gradient += self.l2 * (x if anchor is None else x - anchor)
@@ -187,7 +194,7 @@ class GLM(Objective):
     @lazy
     def smoothness(self) -> Smoothness:
         """The constants of F; estimates at two predictions for a loss whose curvature is unbounded."""
-        curvature, exact = curvature_of(self.loss, self.y, self.weights, self.n_outputs)
+        curvature, exact = largest_curvature(self.loss, self.y, self.weights, self.n_outputs)
         norms = self.design.squared_norms()
         if self.weights is not None:
             norms *= self.weights
@@ -218,15 +225,17 @@ class GLM(Objective):
         """Return H and g of a small problem with a quadratic loss; None for all others."""
         quadratic = self.loss.quadratic and self.n_outputs == 1
         moment = self._moment.matrix if quadratic else None
-        if moment is None:
-            return None
-        slopes = self._slopes(np.zeros(self.n_samples), self.y)
-        if self.weights is not None:
-            slopes *= self.weights
-        return (
-            self.loss.curvature * moment + self.l2 * np.eye(self.dim),
-            self.design.combine(slopes) / self.n_samples,
-        )
+        return None if moment is None else quadratic_of(model_of(self), moment)
+
+    @lazy
+    def second_order(self) -> SecondOrder:
+        """What second derivatives cost: all of them, those of one output, or the diagonal."""
+        return second_order_of(model_of(self))
+
+    def curvature(self, x: Array, form: str, batch: Indices | None = None) -> Array:
+        """Return the second derivatives of the losses' mean, and l2, at x."""
+        require_form(self, form)
+        return curvature_of(model_of(self), x, form, batch)
 
     def unpack(self, x: Array) -> Coefficients:
         """Return the coefficients, (d,) or (d, K), and the intercept apart from each other."""
@@ -257,7 +266,7 @@ class GLM(Objective):
     def _compiled(self) -> "Compiled | None":
         """The kernels for this data; None for losses without, and for data not worth compiling for."""
         known = coded(self.loss)
-        if known is None or (self.design.n_entries < COMPILE_FROM and not self._eager):
+        if known is None or (self.design.n_entries < COMPILE_FROM and not self.eager):
             return None
         with threads.importing:  # numba takes its time
             from tether.objectives.compiled import Model, compile_model
@@ -266,7 +275,7 @@ class GLM(Objective):
 
     def compile(self) -> None:
         """Use the kernels whatever the size of the data."""
-        self._eager = True
+        self.eager = True
         for name in ("_compiled", "_moment", "natural_batch", "sample_work"):
             self.__dict__.pop(name, None)
 
@@ -288,12 +297,3 @@ class GLM(Objective):
         if self.weights is not None:
             losses = losses * self.weights
         return float(losses.mean()) + 0.5 * self.l2 * float(x @ x)
-
-
-def _of(numbers: NDArray[Any] | None, batch: Indices | None) -> Any:
-    return numbers if numbers is None or batch is None else numbers.take(batch, axis=0)
-
-
-def _column(weights: Array, slopes: Array) -> Array:
-    """Return one weight a sample in a shape that multiplies its slopes."""
-    return weights if slopes.ndim == 1 else weights[:, None]

@@ -4,7 +4,7 @@ from typing import Any, NamedTuple
 
 from numpy.typing import NDArray
 
-from tether.arrays import Array
+from tether.arrays import Array, Indices
 from tether.inputs import LARGEST_DIMENSION, vector
 from tether.names import INTERCEPT, PER_OUTPUT, Names, column_names, counted
 
@@ -33,15 +33,17 @@ def fitting(n_outputs: int, n_columns: int) -> int:
     return n_outputs
 
 
-def checked_weights(sample_weight: Any, n_samples: int) -> Array:
-    """Return weights >= 0, one a sample."""
+def weights_and_mass(sample_weight: Any, n_samples: int) -> tuple[Array | None, float]:
+    """Return weights >= 0 with mean 1, one a sample, and their sum before; None and N if there are none."""
+    if sample_weight is None:
+        return None, float(n_samples)
     weights = vector("sample_weight", sample_weight)
     require_length("sample_weight", weights, n_samples)
     if weights.min() < 0.0 or weights.max() == 0.0:
         raise ValueError(
             f"sample_weight must be >= 0 and not all zero, got {weights.min():g} to {weights.max():g}."
         )
-    return weights
+    return weights / weights.mean(), float(weights.sum())
 
 
 def variable_names(table: Any, fit_intercept: bool, n_outputs: int) -> Names | None:
@@ -55,3 +57,13 @@ def variable_names(table: Any, fit_intercept: bool, n_outputs: int) -> Names | N
     if n_outputs > 1:
         return PER_OUTPUT
     return (*names, INTERCEPT) if fit_intercept else names
+
+
+def chosen(numbers: NDArray[Any] | None, batch: Indices | None) -> Any:
+    """Return what belongs to the samples of a batch, or to all samples."""
+    return numbers if numbers is None or batch is None else numbers.take(batch, axis=0)
+
+
+def column(weights: Array, numbers: Array) -> Array:
+    """Return one weight a sample in a shape that multiplies the numbers of its outputs."""
+    return weights if numbers.ndim == 1 else weights[:, None]

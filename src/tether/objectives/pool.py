@@ -102,6 +102,7 @@ class Pool:
             outputs=each[0].outputs,
             separable=all(one.separable for one in each),
             concordance=max(one.concordance for one in each),
+            separable=all(one.separable for one in each),
         )
 
     @property

@@ -1,41 +1,23 @@
 """Quadratic objectives, x^T C x + g^T x without the factor 1/2, as in the paper's LCQP.
 
-C comes as factors (N rows c_i, a finite sum of squares) or as a matrix (one component). The two are forms
-behind one interface; a quadratic's gradient is affine, so the difference of two of them is one product.
+C comes as factors (N rows c_i, a finite sum of squares) or as a matrix (one component), two forms behind one
+interface; a quadratic's gradient is affine, so the difference of two of them is one product.
 """
 
-from abc import ABC, abstractmethod
 from typing import TYPE_CHECKING, Any, final
 
 import numpy as np
-from numpy.typing import NDArray
-from scipy import sparse
 
 from tether import threads
 from tether.arrays import Array, Indices
+from tether.curvature import DIAGONAL, SecondOrder
 from tether.digest import digest_of
-from tether.inputs import matrix as checked_matrix
 from tether.inputs import number, vector
 from tether.lazy import lazy
 from tether.names import column_names
-from tether.objectives.base import Evaluation, Kind, Objective, Smoothness
-from tether.objectives.design import COMPILE_FROM, as_design
-from tether.objectives.smoothness import require_moderate
-from tether.objectives.spectrum import (
-    gram_is_affordable,
-    gram_matrix,
-    largest_eigenvalue,
-    smallest_gram_eigenvalue,
-    smallest_sparse_eigenvalue,
-)
-from tether.objectives.symmetric import (
-    DENSE_LIMIT,
-    ROUNDING,
-    diagonal_of,
-    largest_entry,
-    spectrum_of,
-    symmetric,
-)
+from tether.objectives.base import Evaluation, Kind, Objective, Smoothness, require_form
+from tether.objectives.design import COMPILE_FROM
+from tether.objectives.quadratic_forms import form_of
 from tether.objectives.walk import Walk, Walked, walk_in_numpy
 
 if TYPE_CHECKING:
@@ -90,7 +72,7 @@ class Quadratic(Objective):
             raise ValueError(
                 f"Quadratic needs either factors or matrix, got {got}; give exactly one of them."
             )
-        self.form: Form = _MatrixForm(matrix) if factors is None else _FactorForm(factors)
+        self.form = form_of(factors, matrix)
         self.n_samples, self.dim = self.form.n_samples, self.form.dim
         self.linear = np.zeros(self.dim) if linear is None else vector("linear", linear)
         if len(self.linear) != self.dim:
@@ -111,6 +93,16 @@ class Quadratic(Objective):
         """Return 2C and g, where C is given or cheap to form."""
         matrix = self.form.matrix
         return None if matrix is None else (2.0 * matrix, self.linear)
+
+    @lazy
+    def second_order(self) -> SecondOrder:
+        """What 2C costs to form or to copy; it is the same everywhere."""
+        return self.form.second_order()._replace(concordance=0.0)
+
+    def curvature(self, x: Array, form: str, batch: Indices | None = None) -> Array:
+        """Return 2 C_B, its lower triangle or its diagonal."""
+        require_form(self, form)
+        return 2.0 * (self.form.diagonal(batch) if form == DIAGONAL else self.form.triangle(batch))
 
     def evaluate(self, x: Array) -> Evaluation:
         """Return F(x), its gradient and, of factors, the slopes 2 c_i^T x."""
@@ -155,129 +147,16 @@ class Quadratic(Objective):
     @lazy
     def _compiled(self) -> "Compiled | None":
         """The kernels for many factors; None while they are too few, or for a matrix."""
-        if not isinstance(self.form, _FactorForm) or self.form.design.n_entries < COMPILE_FROM:
+        design = self.form.design
+        if design is None or design.n_entries < COMPILE_FROM:
             return None
         with threads.importing:  # numba takes its time
             from tether.objectives.compiled import FACTOR, Model, compile_model
 
         model = Model(FACTOR, 0.0, np.zeros(self.n_samples), None, 1, 0.0, self.linear)
-        return compile_model(self.form.design, model)
+        return compile_model(design, model)
 
     @lazy
     def smoothness(self) -> Smoothness:
         """The constants 2 max ||c_i||^2 (or 2 lambda_max), 2 lambda_max(C) and 2 lambda_min(C)."""
         return self.form.smoothness()
-
-
-class Form(ABC):
-    """The matrix C of a quadratic, seen through its products."""
-
-    name: str  # as Quadratic's argument
-    n_samples: int
-    dim: int
-
-    @property
-    @abstractmethod
-    def matrix(self) -> NDArray[Any] | sparse.csr_array | None:
-        """C; None where forming it would cost too much."""
-
-    @property
-    @abstractmethod
-    def arrays(self) -> tuple[Any, ...]:
-        """What is stored, for a digest."""
-
-    @abstractmethod
-    def evaluate(self, x: Array) -> tuple[float, Array, Array | None]:
-        """Return x^T C x, 2 C x and the slopes."""
-
-    @abstractmethod
-    def product(self, v: Array, batch: Indices | None) -> Array:
-        """Return 2 C_B v, a fresh array."""
-
-    @abstractmethod
-    def smoothness(self) -> Smoothness:
-        """Return the constants of x^T C x."""
-
-
-class _FactorForm(Form):
-    """C = (1/N) sum_i c_i c_i^T."""
-
-    name = "factors"
-
-    def __init__(self, factors: Any) -> None:
-        self.design = as_design(checked_matrix("factors", factors))
-        self.n_samples, self.dim = self.design.n_samples, self.design.width
-
-    @property
-    def arrays(self) -> tuple[Any, ...]:
-        return ("factors", *self.design.arrays)
-
-    @lazy
-    def matrix(self) -> NDArray[Any] | None:
-        return gram_matrix(self.design) if gram_is_affordable(self.design, DENSE_LIMIT) else None
-
-    def evaluate(self, x: Array) -> tuple[float, Array, Array | None]:
-        z = self.design.predict(x)
-        slopes = 2.0 * z
-        return float(z @ z) / self.n_samples, self.design.combine(slopes) / self.n_samples, slopes
-
-    def product(self, v: Array, batch: Indices | None) -> Array:
-        rows = self.design if batch is None else self.design.take(batch)
-        z = rows.predict(v)
-        z *= 2.0 / len(z)
-        return rows.combine(z)
-
-    def smoothness(self) -> Smoothness:
-        norms, matrix = self.design.squared_norms(), self.matrix
-        require_moderate("factors", 2.0 * float(norms.max()))
-        if matrix is None:
-            curvature, convexity = largest_eigenvalue(lambda v: 0.5 * self.product(v, None), self.dim), 0.0
-        else:
-            curvature = largest_eigenvalue(lambda v: matrix @ v, self.dim)
-            convexity = 2.0 * smallest_gram_eigenvalue(matrix, self.n_samples)
-        return Smoothness(2.0 * float(norms.max()), 2.0 * min(curvature, float(norms.mean())), convexity)
-
-
-class _MatrixForm(Form):
-    """C itself: one component."""
-
-    name = "matrix"
-
-    n_samples = 1
-
-    def __init__(self, matrix: Any) -> None:
-        self._matrix = symmetric(checked_matrix("matrix", matrix))
-        self.dim = self._matrix.shape[0]
-        require_moderate("matrix", 2.0 * self.dim * largest_entry(self._matrix))
-        self.smallest, self.largest = spectrum_of(self._matrix)
-        if self.smallest < -ROUNDING * max(self.largest, -self.smallest):
-            raise ValueError(
-                f"matrix must be positive semidefinite, got an eigenvalue of {self.smallest:.3g} or less; "
-                "an indefinite quadratic is not convex."
-            )
-
-    @property
-    def matrix(self) -> NDArray[Any] | sparse.csr_array:
-        return self._matrix
-
-    @property
-    def arrays(self) -> tuple[Any, ...]:
-        return ("matrix", self._matrix)
-
-    def evaluate(self, x: Array) -> tuple[float, Array, Array | None]:
-        half = self._matrix @ x
-        return float(x @ half), 2.0 * half, None
-
-    def product(self, v: Array, batch: Indices | None) -> Array:
-        return 2.0 * (self.matrix @ v)
-
-    def smoothness(self) -> Smoothness:
-        if diagonal_of(self.matrix) is not None:
-            below = self.smallest
-        elif self.dim <= DENSE_LIMIT:
-            below = self.smallest - self.dim * float(np.finfo(np.float64).eps) * self.largest
-        elif sparse.issparse(self.matrix):
-            below = smallest_sparse_eigenvalue(self.matrix, self.largest)
-        else:
-            below = 0.0
-        return Smoothness(2.0 * self.largest, 2.0 * self.largest, 2.0 * max(0.0, below))

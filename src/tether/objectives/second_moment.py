@@ -10,10 +10,10 @@ from tether import threads
 from tether.arrays import Array
 from tether.lazy import lazy
 from tether.objectives.design import Design
+from tether.objectives.gram import gram_matrix
 from tether.objectives.spectrum import (
     Product,
     gram_is_affordable,
-    gram_matrix,
     largest_eigenvalue,
     largest_gram_eigenvalue,
     smallest_gram_eigenvalue,
@@ -49,7 +49,7 @@ class SecondMoment:
         """The matrix itself, where it is small and cheap."""
         if not gram_is_affordable(self.design, self._widest):
             return None
-        return gram_matrix(self.design, self.weights)
+        return gram_matrix(self.design, self.weights, compiled=self._compiled)
 
     def largest(self) -> float:
         """Return the largest eigenvalue, or a bound on it."""

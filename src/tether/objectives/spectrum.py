@@ -10,7 +10,6 @@ from scipy import sparse
 from scipy.linalg import eigh_tridiagonal, eigvalsh
 from scipy.sparse.linalg import ArpackError, ArpackNoConvergence, eigsh
 
-from tether import threads
 from tether.arrays import Array
 from tether.objectives.design import Design
 from tether.threads import one_blas_thread
@@ -19,7 +18,6 @@ Product = Callable[[Array], Array]
 
 _EPSILON = float(np.finfo(np.float64).eps)
 _LANCZOS_STEPS = 50
-_GRAM_ROWS = 1024  # rows of the data made dense together
 _GRAM_WORK = 2e11  # multiplications that a Gram matrix may cost: a few seconds
 _FACTOR_LIMIT = 5000  # sparse matrices up to this size are factorised even if they fill in
 
@@ -59,31 +57,6 @@ def largest_ritz_value(product: Product, dim: int, tolerance: float) -> tuple[fl
 def gram_is_affordable(design: Design, largest_width: int) -> bool:
     """Return whether the Gram matrix is small and cheap enough to form."""
     return design.width <= largest_width and design.n_samples * design.width**2 <= _GRAM_WORK
-
-
-def gram_matrix(design: Design, weights: Array | None = None) -> Array:
-    """Return (1/N) sum_i w_i a_i a_i^T."""
-    n, width = design.n_samples, design.width
-    if n <= _GRAM_ROWS:
-        with one_blas_thread():
-            return _gram_of(design, weights, slice(0, n)) / n
-    parts = min(threads.CORES, -(-n // _GRAM_ROWS))
-    totals = np.zeros((parts, width, width))
-
-    def work(part: int, begin: int, end: int) -> None:
-        for start in range(begin, end, _GRAM_ROWS):
-            totals[part] += _gram_of(design, weights, slice(start, min(start + _GRAM_ROWS, end)))
-
-    with one_blas_thread():
-        threads.share(work, n, parts)
-    return np.asarray(totals.sum(axis=0) / n)
-
-
-def _gram_of(design: Design, weights: Array | None, rows: slice) -> Array:
-    block = design.block(rows)
-    if weights is not None:
-        block = block * np.sqrt(weights[rows])[:, None]
-    return block.T @ block
 
 
 def largest_gram_eigenvalue(gram: Array, n_samples: int) -> float:

@@ -3,6 +3,7 @@
 from typing import Any, final
 
 from tether.arrays import Array, Indices
+from tether.curvature import SecondOrder
 from tether.digest import digest_of
 from tether.objectives.base import Evaluation, Kind, Objective, Smoothness
 from tether.objectives.walk import Walk, Walked
@@ -43,6 +44,15 @@ class Weighted(Objective):
     def smoothness(self) -> Smoothness:
         """The constants of f, times the weight."""
         return self.objective.smoothness.times(self.weight)
+
+    @property
+    def second_order(self) -> SecondOrder:
+        """That of f: a weight changes neither prices nor how fast second derivatives fall."""
+        return self.objective.second_order
+
+    def curvature(self, x: Array, form: str, batch: Indices | None = None) -> Array:
+        """Return the weighted second derivatives; of a product G (x) S / trace(S) + s, all three parts."""
+        return self.weight * self.objective.curvature(x, form, batch)
 
     @property
     def nonconvexity(self) -> str:

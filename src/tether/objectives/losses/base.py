@@ -20,7 +20,7 @@ from tether.inputs import vector
 Labels = NDArray[Any]
 
 _FUNCTIONS = ("values", "slopes", "curvatures")
-_CONSTANTS = ("curvature", "convexity")
+_CONSTANTS = ("curvature", "convexity", "concordance")
 _SAMPLES = 4096  # labels that tell the best constant
 _LARGEST_PREDICTION = 1e9  # a prediction beyond which no best constant is looked for
 _HALVINGS = 60
@@ -42,13 +42,17 @@ class Loss(ABC):
     convexity : float
         A lower bound >= 0 on the second derivative, 0 by default. Where both constants are equal the loss is
         quadratic, and problems with equations are solved directly.
+    concordance : float
+        A number R with |third derivative| <= R second derivative everywhere: then the second derivative
+        falls by no more than exp(-R t) over a distance t, and gaps are certified from curvature. With several
+        outputs the same along every line of length 1. Infinite, the default, means that none is known.
     domain : pair of floats
         The open interval of predictions at which the loss is finite; all of them by default.
 
     Notes
     -----
     A class that writes one of the three functions anew and declares no constants has the defaults, also if
-    the class that it derives from had better ones.
+    the class that it derives from had better ones. The same holds for ``hessians``.
 
     Examples
     --------
@@ -68,14 +72,15 @@ class Loss(ABC):
 
     curvature: float = math.inf
     convexity: float = 0.0
+    concordance: float = math.inf
     domain: tuple[float, float] = (-math.inf, math.inf)
 
     def __init_subclass__(cls, **options: Any) -> None:
         super().__init_subclass__(**options)
         if any(function in cls.__dict__ for function in _FUNCTIONS):
-            for constant in _CONSTANTS:
-                if constant not in cls.__dict__:
-                    setattr(cls, constant, getattr(Loss, constant))
+            for name in (*_CONSTANTS, "hessians"):
+                if name not in cls.__dict__:
+                    setattr(cls, name, getattr(Loss, name))
 
     def kind(self) -> dict[str, str | float | int | bool]:
         """Return which loss this is, with its settings: workers of a federation must have the same.
@@ -110,6 +115,13 @@ class Loss(ABC):
 
         With several outputs: the diagonal of the matrix of second derivatives.
         """
+
+    def hessians(self, z: Array, y: Labels) -> Array | None:
+        """Return the matrix of second derivatives of every sample's loss, (n, K, K); None: not known.
+
+        For losses with several outputs, whose ``curvatures`` are its diagonals; with one they are all.
+        """
+        return None
 
     def best_constant(self, y: Labels, weights: Array | None = None) -> float:
         """Return the one prediction with the smallest mean loss, by halving; of losses with one output."""

@@ -1,5 +1,6 @@
 """Losses of labels that name a class: two of them, or K."""
 
+import math
 from dataclasses import dataclass
 from typing import Any
 
@@ -26,6 +27,7 @@ class Logistic(Loss):
     """
 
     curvature = 0.25
+    concordance = 1.0  # the third derivative is s (1 - s) (1 - 2 s)
 
     def prepare(self, y: Any) -> Labels:
         """Return the labels as -1.0 and 1.0."""
@@ -67,10 +69,18 @@ class Multinomial(Loss):
     >>> from tether.objectives.losses import Multinomial
     >>> Multinomial().slopes(np.zeros((1, 4)), np.array([2]))
     array([[ 0.25,  0.25, -0.75,  0.25]])
+
+    Notes
+    -----
+    The concordance is sqrt(2). With p the class probabilities at z, let u and v be numbers by class, and E
+    and Var mean and variance under p. Then D^2[v, v] = Var v and D^3[v, v, u] = E (v - E v)^2 (u - E u), so
+    |D^3[v, v, u]| <= max_k |u_k - E u| Var v, and no u_k is further from a mean of u than
+    max u - min u <= sqrt(2) ||u||. It is reached: p near a vertex j, v = e_k and u = e_k - e_j.
     """
 
     n_classes: int | None = None
     curvature = 0.5
+    concordance = math.sqrt(2.0)
 
     def __post_init__(self) -> None:
         if self.n_classes is not None and positive_integer("n_classes", self.n_classes) < 2:
@@ -118,6 +128,14 @@ class Multinomial(Loss):
         """Return the diagonal p_k (1 - p_k) of the Hessian in z."""
         probabilities = _softmax(z)
         return probabilities * (1.0 - probabilities)
+
+    def hessians(self, z: Array, y: Labels) -> Array:
+        """Return diag(p) - p p^T for every sample."""
+        probabilities = _softmax(z)
+        blocks = -probabilities[:, :, None] * probabilities[:, None, :]
+        diagonal = np.arange(z.shape[1])
+        blocks[:, diagonal, diagonal] += probabilities
+        return blocks
 
 
 def _labels(y: Any) -> Array:

@@ -6,13 +6,13 @@ import numpy as np
 
 from tether.arrays import Array
 from tether.objectives.losses.base import Labels, Loss
-from tether.objectives.losses.checks import inside
+from tether.objectives.losses.probe import inside
 
 _LABELS = 4096  # that are looked at
 _MARGIN = 4.0  # on curvatures that are estimated at a point
 
 
-def curvature_of(loss: Loss, y: Labels, weights: Array | None, n_outputs: int) -> tuple[float, bool]:
+def largest_curvature(loss: Loss, y: Labels, weights: Array | None, n_outputs: int) -> tuple[float, bool]:
     """Return a bound on the second derivative and True, or an estimate and False.
 
     The estimate is taken at the prediction 0 and at the best constant one.

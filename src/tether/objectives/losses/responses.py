@@ -25,6 +25,7 @@ class Squared(Loss):
 
     curvature = 1.0
     convexity = 1.0
+    concordance = 0.0
 
     def values(self, z: Array, y: Labels) -> Array:
         """Return (z - y)^2 / 2."""
@@ -89,6 +90,8 @@ class Poisson(Loss):
     >>> Poisson().slopes(np.zeros(2), np.array([0.0, 3.0]))
     array([ 1., -2.])
     """
+
+    concordance = 1.0  # all derivatives from the second on are exp(z)
 
     def prepare(self, y: Any) -> Labels:
         """Return the counts as floats."""

@@ -1,0 +1,79 @@
+"""What a sample of a Hessian costs, in gradients of a sample of a full pass.
+
+A pass reads a row, for each output, and takes some time for a sample whatever its length. A sum of products
+takes the square of a row's length: for dense rows in BLAS, which takes some dozen products while a pass reads
+a number, for sparse ones in a kernel that finds one place after the other, the longer the larger the triangle
+is. To that come a copy of each dense row, times its factor, and for all samples together the triangle.
+
+The constants below are nanoseconds of one core that was measured. Only their ratios count, and those hold
+elsewhere about as well as operations can be counted.
+"""
+
+import math
+
+from tether.objectives.design import Design, SparseDesign, WithOnes
+from tether.objectives.gram import is_sparse, pairs_of
+
+LARGEST_FULL = 5000  # variables up to which a Hessian is kept in full: a triangle of 100 MB
+
+_READ, _READ_OUTPUT = 0.45, 0.16  # a number of a dense row in a pass; for each of several outputs
+_FIND = 1.7  # a number of a sparse row, for each output
+_SAMPLE, _OUTPUT = 36.0, 10.0  # what else a sample takes, and each of several outputs
+_PRODUCT, _COPY = 0.027, 0.8  # a product of two numbers in BLAS; a number of a row that BLAS gets
+_PAIR, _CACHED = 0.75, 2500.0  # a product that a place is found for; columns whose triangle slows that down
+_PLACE = 1.0  # a number of the sum
+_BLOCK = 8.0  # a number of the matrix of second derivatives of one sample's outputs
+_DENSE_SQUARES, _SPARSE_SQUARES = 2.0, 1.25  # the diagonal: a pass without kernels, and with one
+
+
+def price_of_hessian(design: Design, outputs: int = 1) -> float:
+    """Return the price of the full Hessian: one sum of products for each pair of outputs."""
+    if design.width * outputs > LARGEST_FULL:
+        return math.inf
+    pairs = outputs * (outputs + 1) / 2
+    return 1.0 + (pairs * _products(design) + _blocks(outputs)) / _gradient(design, outputs)
+
+
+def price_of_dense_hessian(width: int) -> float:
+    """Return the price of the full Hessian of a linear model with many dense rows of so many columns."""
+    return 1.0 + (_PRODUCT * width**2 + _COPY * width) / (_SAMPLE + _READ * width)
+
+
+def price_of_kronecker(design: Design, outputs: int) -> float:
+    """Return the price of G and S: one sum of products, and the mean of the samples' matrices."""
+    if design.width > LARGEST_FULL or outputs > LARGEST_FULL:
+        return math.inf
+    return 1.0 + (_products(design) + _blocks(outputs)) / _gradient(design, outputs)
+
+
+def price_of_diagonal(design: Design) -> float:
+    """Return the price of the diagonal: the predictions, and squares instead of slopes times rows."""
+    return _SPARSE_SQUARES if _stored(design) is not None else _DENSE_SQUARES
+
+
+def _gradient(design: Design, outputs: int) -> float:
+    """Return what the gradient of a sample takes."""
+    matrix, sample = _stored(design), _SAMPLE + (_OUTPUT * outputs if outputs > 1 else 0.0)
+    if matrix is not None:
+        return sample + _FIND * outputs * matrix.n_entries / matrix.n_samples
+    return sample + design.width * max(_READ, _READ_OUTPUT * outputs)
+
+
+def _products(design: Design) -> float:
+    """Return what a sample of the sum of products takes."""
+    n, width = design.n_samples, design.width
+    if _stored(design) is not None and is_sparse(design):
+        one = _PAIR * pairs_of(design) / n * (1.0 + (width / _CACHED) ** 2)
+    else:
+        one = _PRODUCT * width**2 + _COPY * width
+    return one + _PLACE * width**2 / n
+
+
+def _blocks(outputs: int) -> float:
+    return _BLOCK * outputs**2 if outputs > 1 else 0.0
+
+
+def _stored(design: Design) -> SparseDesign | None:
+    """Return the sparse matrix that is stored; None if it is dense."""
+    inner = design.design if isinstance(design, WithOnes) else design
+    return inner if isinstance(inner, SparseDesign) else None
