@@ -5,6 +5,7 @@ from typing import Any, final
 from tether.arrays import Array, Indices
 from tether.digest import digest_of
 from tether.objectives.base import Evaluation, Kind, Objective, Smoothness
+from tether.objectives.shares import Shares
 from tether.objectives.walk import Walk, Walked
 
 
@@ -43,6 +44,14 @@ class Weighted(Objective):
     def smoothness(self) -> Smoothness:
         """The constants of f, times the weight."""
         return self.objective.smoothness.times(self.weight)
+
+    @property
+    def shares(self) -> Shares | None:
+        """Those of f."""
+        own = self.objective.shares
+        if own is None:
+            return None
+        return Shares(own.order, Weighted(own.walker, self.weight), self.weight * own.largest)
 
     @property
     def nonconvexity(self) -> str:
