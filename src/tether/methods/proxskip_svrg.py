@@ -75,8 +75,8 @@ class ProxSkipSVRG(StageWise):
     stage_length : int, optional
         m, the steps between anchors. Open: one pass.
     step_size : float, optional
-        eta. Open: 1/(L_F + 5.5 L_max/b) in practice, 1/(6 L_max) with ``parameters="theory"``. In practice long
-        rows come several times in a pass, in shares, where that pays; L_max is then the largest of a share.
+        eta. Open: 1/(L_F + 5.5 L_max/b) in practice, 1/(6 L_max) with ``parameters="theory"``. In practice
+        long rows come several times in a pass, in shares, where that pays; L_max is then a share's.
     batch_size : int, optional
         b. Open: the batch size at which the objective's steps are efficient.
     random : bool, default False
@@ -122,7 +122,7 @@ class ProxSkipSVRG(StageWise):
         default, shares = walking_step(batch, facts), False
         if self.parameters == "theory":
             default = theory.step_size("proxskip-svrg", smoothness=positive(facts.smoothness.maximum))
-        elif self.step_size is None and not self.random and 0 < facts.draws and batch < facts.local_samples:
+        elif self.step_size is None and not self.random and facts.draws and batch < facts.local_samples:
             facts, shares = facts.shared, True
             default = walking_step(batch, facts)
         length = length_or_pass(self.stage_length, batch, facts)
