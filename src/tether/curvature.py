@@ -30,10 +30,7 @@ class SecondOrder(NamedTuple):
     kronecker: float = math.inf
     diagonal: float = math.inf
     outputs: int = 1  # K
-    separable: bool = False  # the Hessian is diagonal
-    concordance: float = (
-        math.inf
-    )  # R with H(x + v) >= exp(-R ||v||) H(x); 0 for quadratics, infinite: unknown
+    concordance: float = math.inf  # R with H(x + v) >= exp(-R ||v||) H(x); 0: quadratic, infinite: unknown
     separable: bool = False  # whether the Hessian is diagonal everywhere, so that "diagonal" is all of it
 
     def price(self, form: str) -> float:

@@ -30,11 +30,20 @@ class Facts(NamedTuple):
     anchored_price: int = 1  # component gradients that a sample of an anchored step costs
     proven_convex: bool = True  # by construction, so that nobody needs to watch
     second_order: SecondOrder = SecondOrder()
+    draws: int = 0  # N', the samples of a pass that takes long rows in shares; 0: no row has shares
+    share: float = 0.0  # the largest smoothness constant of a share
 
     @property
     def local_samples(self) -> int:
         """The samples of a worker, on average."""
         return -(-self.n_samples // self.n_workers)
+
+    @property
+    def shared(self) -> "Facts":
+        """What is known of the shares as if each were a sample; L_F and mu are the same."""
+        constants = self.smoothness
+        largest = min(max(self.share, constants.full), constants.maximum)
+        return self._replace(n_samples=self.draws, smoothness=constants._replace(maximum=largest))
 
     @classmethod
     def of(cls, pool: Pool, seed: int, round_work: float = math.inf) -> "Facts":
@@ -50,4 +59,6 @@ class Facts(NamedTuple):
             anchored_price=pool.anchored_price,
             proven_convex=pool.proven_convex,
             second_order=pool.second_order,
+            draws=pool.draws,
+            share=pool.share,
         )

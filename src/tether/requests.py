@@ -80,6 +80,7 @@ class Descend(NamedTuple):
     pull: Pull | None = None
     decay: float = 0.0
     replacement: bool = False
+    shares: bool = False  # cut long rows into shares, see `tether.objectives.shares`
     average: Average | None = None
     dual: Dual | None = None
     participation: float = 1.0  # the share of workers to ask, drawn anew for every request

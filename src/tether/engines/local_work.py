@@ -16,6 +16,7 @@ from tether.arrays import Array, Indices
 from tether.engines.sampling import Pass, Stream, batches
 from tether.engines.uploads import Upload, check_form
 from tether.objectives.base import Evaluation, Objective
+from tether.objectives.shares import Shares
 from tether.objectives.walk import Averaging, Walk
 from tether.requests import Curvature, Descend, Dual, Gradient, Request
 from tether.threads import all_blas_threads, all_taken
@@ -176,13 +177,14 @@ def _walk(worker: Worker, request: Descend, memory: Memory) -> tuple[Local, Memo
     if request.anchor is not None:
         memory, spent = _at_anchor(worker.objective, request.anchor, memory)
     h = dual_of(request.dual, memory)
-    drawn = None
+    drawn, shares = None, None
     if request.batch_size is not None:
-        drawn, memory = _draw(worker, request, request.batch_size, memory)
+        shares = worker.objective.shares if request.shares else None
+        drawn, memory = _draw(worker, request, shares, memory)
     walk = _plan(request, memory, h, drawn)
     if request.from_anchor:
         walk = _first_step_at_anchor(walk)
-    walked = worker.objective.descend(walk)
+    walked = (worker.objective if shares is None else shares.walker).descend(walk)
     points: tuple[Array, ...] = (_without_momentum(request, walked.end),)
     if walked.averaging is not None and request.average is not None:
         total, weight = walked.averaging.total, walked.averaging.weight
@@ -201,13 +203,15 @@ def _at_anchor(objective: Objective, anchor: Array, memory: Memory) -> tuple[Mem
     return memory._replace(anchor=anchor, evaluation=objective.evaluate(anchor)), objective.n_samples
 
 
-def _draw(worker: Worker, request: Descend, batch_size: int, memory: Memory) -> tuple[Indices, Memory]:
-    """Draw the samples of a walk; the next one is likely to be in the same pass."""
-    stream = Stream(worker.seed, worker.number, worker.objective.n_samples, request.replacement)
+def _draw(worker: Worker, request: Descend, shares: Shares | None, memory: Memory) -> tuple[Indices, Memory]:
+    """Draw the samples of a walk, or shares of them; the next walk is likely to be in the same pass."""
+    assert request.batch_size is not None
+    count = worker.objective.n_samples if shares is None else len(shares.order)
+    stream = Stream(worker.seed, worker.number, count, request.replacement)
     drawn, samples = batches(
-        stream, clock=request.clock, steps=request.steps, batch_size=batch_size, known=memory.samples
+        stream, clock=request.clock, steps=request.steps, batch_size=request.batch_size, known=memory.samples
     )
-    return drawn, memory._replace(samples=samples)
+    return drawn if shares is None else shares.order[drawn], memory._replace(samples=samples)
 
 
 def _plan(request: Descend, memory: Memory, h: Array | None, drawn: Indices | None) -> Walk:

@@ -75,7 +75,8 @@ class ProxSkipSVRG(StageWise):
     stage_length : int, optional
         m, the steps between anchors. Open: one pass.
     step_size : float, optional
-        eta. Open: 1/(L_F + 5.5 L_max/b) in practice, 1/(6 L_max) with ``parameters="theory"``.
+        eta. Open: 1/(L_F + 5.5 L_max/b) in practice, 1/(6 L_max) with ``parameters="theory"``. In practice
+        long rows come several times in a pass, in shares, where that pays; L_max is then a share's.
     batch_size : int, optional
         b. Open: the batch size at which the objective's steps are efficient.
     random : bool, default False
@@ -118,11 +119,13 @@ class ProxSkipSVRG(StageWise):
     def prepare(self, facts: Facts) -> "ProxSkipSVRGAlgorithm":
         """Fill the open settings."""
         batch = batch_or_default(self.batch_size, facts)
-        length = length_or_pass(self.stage_length, batch, facts)
+        default, shares = walking_step(batch, facts), False
         if self.parameters == "theory":
             default = theory.step_size("proxskip-svrg", smoothness=positive(facts.smoothness.maximum))
-        else:
+        elif self.step_size is None and not self.random and facts.draws and batch < facts.local_samples:
+            facts, shares = facts.shared, True
             default = walking_step(batch, facts)
+        length = length_or_pass(self.stage_length, batch, facts)
         return ProxSkipSVRGAlgorithm(
             interval=min(int(self.interval or length), length),
             stage_length=length,
@@ -132,6 +135,7 @@ class ProxSkipSVRG(StageWise):
             seed=facts.seed if self.seed is None else self.seed,
             replacement=self.replacement,
             renew=self.renew,
+            shares=shares,
             default_step=default,
         )
 
@@ -151,6 +155,7 @@ class ProxSkipSVRGAlgorithm(StageWiseAlgorithm[ProxSkipSVRGState]):
     seed: int
     replacement: bool
     renew: bool
+    shares: bool  # long rows come several times in a pass
     keep: int = FEWEST_DUALS  # duals that workers remember
     default_step: float = field(repr=False)  # what an open step size would be
 
@@ -177,6 +182,7 @@ class ProxSkipSVRGAlgorithm(StageWiseAlgorithm[ProxSkipSVRGState]):
             clock=state.clock,
             anchor=state.anchor,
             replacement=self.replacement,
+            shares=self.shares,
             dual=self._dual(state, steps),
         )
 

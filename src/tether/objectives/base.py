@@ -15,6 +15,7 @@ from tether.arrays import Array, Indices
 from tether.curvature import FORMS, SecondOrder
 from tether.digest import digest_of
 from tether.needs import Need
+from tether.objectives.shares import Shares
 from tether.objectives.smoothness import Smoothness
 from tether.objectives.walk import Walk, Walked, walk_in_numpy
 
@@ -146,6 +147,11 @@ class Objective(ABC):
 
     def hessian(self) -> tuple[Any, Array] | None:
         """Return H and g of F(x) = x^T H x / 2 + g^T x + constant where F is so and H cheap, else None."""
+        return None
+
+    @property
+    def shares(self) -> Shares | None:
+        """How walks may cut long rows into shares; None: there are none, or samples are alike."""
         return None
 
     @property

@@ -33,6 +33,7 @@ from tether.objectives.losses.checks import check_loss, fingerprint
 from tether.objectives.losses.curvature import largest_curvature
 from tether.objectives.losses.kernel_codes import coded, is_built_in
 from tether.objectives.second_moment import SecondMoment
+from tether.objectives.shares import Shares, share_counts, share_weights
 from tether.objectives.smoothness import require_moderate
 from tether.objectives.walk import Walk, Walked, walk_in_numpy
 
@@ -40,7 +41,15 @@ if TYPE_CHECKING:
     from tether.objectives.compiled import Compiled
 
 
-_LAZY_NAMES = ("smoothness", "second_order", "natural_batch", "sample_work", "_moment", "_compiled")
+_LAZY_NAMES = (
+    "smoothness",
+    "second_order",
+    "shares",
+    "natural_batch",
+    "sample_work",
+    "_moment",
+    "_compiled",
+)
 
 
 @final
@@ -195,13 +204,34 @@ class GLM(Objective):
     def smoothness(self) -> Smoothness:
         """The constants of F; estimates at two predictions for a loss whose curvature is unbounded."""
         curvature, exact = largest_curvature(self.loss, self.y, self.weights, self.n_outputs)
-        norms = self.design.squared_norms()
-        if self.weights is not None:
-            norms *= self.weights
+        norms = self._weighted_norms()
         maximum = curvature * float(norms.max()) + self.l2
         require_moderate("X", maximum)
         full = min(curvature * min(self._moment.largest(), float(norms.mean())) + self.l2, maximum)
         return Smoothness(maximum, full, min(self._convexity, full), exact)
+
+    @lazy
+    def shares(self) -> Shares | None:
+        """Those of rows much longer than the others."""
+        curvature, norms = (
+            largest_curvature(self.loss, self.y, self.weights, self.n_outputs)[0],
+            self._weighted_norms(),
+        )
+        counts = share_counts(norms)
+        if counts is None:
+            return None
+        weights = share_weights(counts)
+        walker = copy.copy(self)
+        for name in _LAZY_NAMES:
+            walker.__dict__.pop(name, None)
+        walker.weights = weights if self.weights is None else self.weights * weights
+        largest = curvature * float((weights * norms).max()) + self.l2
+        return Shares(np.repeat(np.arange(self.n_samples), counts), walker, largest)
+
+    def _weighted_norms(self) -> Array:
+        """Return w_i ||a_i||^2."""
+        norms = self.design.squared_norms()
+        return norms if self.weights is None else norms * self.weights
 
     @property
     def _convexity(self) -> float:
@@ -276,7 +306,7 @@ class GLM(Objective):
     def compile(self) -> None:
         """Use the kernels whatever the size of the data."""
         self.eager = True
-        for name in ("_compiled", "_moment", "natural_batch", "sample_work"):
+        for name in ("_compiled", "_moment", "natural_batch", "sample_work", "shares"):
             self.__dict__.pop(name, None)
 
     def digest(self) -> str:

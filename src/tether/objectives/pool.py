@@ -31,10 +31,13 @@ class Card(NamedTuple):
     convex: bool = True  # nothing shows that it is not
     proven_convex: bool = False
     second_order: SecondOrder = SecondOrder()
+    draws: int = 0  # N', the steps of a pass that takes long rows in shares; 0: no row has shares
+    share: float = 0.0  # the largest smoothness constant of a share
 
     @classmethod
     def of(cls, objective: Objective) -> "Card":
         """Return the card of an objective."""
+        shares = objective.shares
         return cls(
             objective.n_samples,
             objective.mass,
@@ -45,6 +48,8 @@ class Card(NamedTuple):
             objective.convex,
             objective.proven_convex,
             objective.second_order,
+            0 if shares is None else len(shares.order),
+            0.0 if shares is None else shares.largest,
         )
 
 
@@ -100,10 +105,21 @@ class Pool:
             kronecker=float(shares @ [one.kronecker for one in each]),
             diagonal=float(shares @ [one.diagonal for one in each]),
             outputs=each[0].outputs,
-            separable=all(one.separable for one in each),
             concordance=max(one.concordance for one in each),
             separable=all(one.separable for one in each),
         )
+
+    @property
+    def draws(self) -> int:
+        """N', all workers together; 0 if nobody has shares."""
+        shared = any(card.draws for card in self.cards)
+        return sum(card.draws or card.n_samples for card in self.cards) if shared else 0
+
+    @property
+    def share(self) -> float:
+        """A constant that holds for every share of every worker."""
+        each = [card.share if card.draws else card.smoothness.maximum for card in self.cards]
+        return float(np.max(self.weights * each))
 
     @property
     def natural_batch(self) -> int:

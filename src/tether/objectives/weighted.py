@@ -6,6 +6,7 @@ from tether.arrays import Array, Indices
 from tether.curvature import SecondOrder
 from tether.digest import digest_of
 from tether.objectives.base import Evaluation, Kind, Objective, Smoothness
+from tether.objectives.shares import Shares
 from tether.objectives.walk import Walk, Walked
 
 
@@ -53,6 +54,14 @@ class Weighted(Objective):
     def curvature(self, x: Array, form: str, batch: Indices | None = None) -> Array:
         """Return the weighted second derivatives; of a product G (x) S / trace(S) + s, all three parts."""
         return self.weight * self.objective.curvature(x, form, batch)
+
+    @property
+    def shares(self) -> Shares | None:
+        """Those of f."""
+        own = self.objective.shares
+        if own is None:
+            return None
+        return Shares(own.order, Weighted(own.walker, self.weight), self.weight * own.largest)
 
     @property
     def nonconvexity(self) -> str:
