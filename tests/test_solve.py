@@ -111,8 +111,10 @@ def test_a_run_that_claims_success_returns_a_point_that_passes_the_test(constrai
     mu = objective.smoothness.convexity
     if not sol.success:
         assert name in ("p-sgd", "dp-sgd", "proxskip", "scaffold")
-    elif mu > 0:
-        assert slope**2 / (2 * mu) <= sol.gap * (1 + 1e-9) <= tol * max(1.0, sol.fun) * (1 + 1e-9)
+    elif sol.gap is not None:
+        best = tether.solve(objective, constraint, "lbfgs", tol=1e-12)
+        assert sol.fun - best.fun <= sol.gap * (1 + 1e-9) <= tol * max(1.0, sol.fun) * (1 + 1e-9)
+        assert name in ("auto", "newton") or sol.gap >= slope**2 / (2 * mu)
     else:
         assert slope <= tol * max(1.0, np.linalg.norm(gradient)) * (1 + 1e-9)
 

@@ -5,9 +5,11 @@ import pytest
 
 import tether
 from tether.engines.averaging import form_reply
+from tether.engines.centre import Projector
 from tether.engines.uploads import BadUpload, Upload, check_cost, check_form, limited, overflow, scaled
 from tether.methods import DelayedSGD
 from tether.objectives.base import Evaluation, Objective, Smoothness
+from tether.objectives.pool import Card
 from tether.requests import Average, Descend, Gradient
 from tether.run.solution import Status
 
@@ -18,6 +20,7 @@ NUMBERS = Gradient(np.zeros(DIM), tangent=False)
 WALK = Descend(np.zeros(DIM), steps=4, step_size=0.1, batch_size=2)
 COLLECT = WALK._replace(average=Average(0.0, collect=True))
 
+CARD = Card(10, 10.0, DIM, 1, 1, tether.Smoothness(1.0, 1.0, 0.0))
 GOOD = {
     "gradient": (GRADIENT, Upload((), X, 1.0, 2.0, 3.0, 0, 10)),
     "numbers": (NUMBERS, Upload((), None, 1.0, 2.0, 3.0, 0, 10)),
@@ -50,7 +53,7 @@ BAD = {
 @pytest.mark.parametrize("name", GOOD)
 def test_an_honest_upload_passes(name):
     check_form(1, *GOOD[name])
-    check_cost(1, *GOOD[name], n_samples=10)
+    check_cost(1, *GOOD[name], CARD)
     assert overflow(*GOOD[name]) == ""
 
 
@@ -66,7 +69,7 @@ def test_a_malformed_upload_is_refused_and_names_the_worker(name):
 def test_an_absurd_cost_is_refused(kind):
     request, upload = GOOD[kind]
     with pytest.raises(BadUpload, match="worker 2 reports 1000 component gradients"):
-        check_cost(2, request, upload._replace(gradients=1000), n_samples=10)
+        check_cost(2, request, upload._replace(gradients=1000), CARD)
 
 
 @pytest.mark.parametrize("entry", [np.nan, np.inf, -np.inf, 1e300])
@@ -90,19 +93,21 @@ def test_a_number_of_a_gradient_that_is_not_finite_is_noticed(name):
 @pytest.mark.parametrize("lie", [-1e6, 1e6, 0.0])
 def test_one_workers_loss_does_not_choose_the_size_of_f(lie):
     honest = [GOOD["gradient"][1]._replace(value=value) for value in (0.4, 0.5, 0.6)]
-    reply, _ = form_reply(tether.Unconstrained(DIM), GRADIENT, [*honest[:2], honest[2]._replace(value=lie)])
+    reply, _ = form_reply(
+        Projector(tether.Unconstrained(DIM)), GRADIENT, [*honest[:2], honest[2]._replace(value=lie)]
+    )
     assert 0.4 <= reply.size <= 0.6
 
 
 def test_of_two_workers_the_smaller_loss_is_the_size_of_f():
     honest, liar = GOOD["gradient"][1], GOOD["gradient"][1]._replace(value=-1e6)
-    reply, _ = form_reply(tether.Unconstrained(DIM), GRADIENT, [liar, honest])
+    reply, _ = form_reply(Projector(tether.Unconstrained(DIM)), GRADIENT, [liar, honest])
     assert reply.size == honest.value
 
 
 def test_one_workers_norm_does_not_choose_the_scale_of_a_reply_without_a_vector():
     uploads = [GOOD["numbers"][1]._replace(scale=scale) for scale in (2.0, 3.0, 1e9)]
-    reply, _ = form_reply(tether.Unconstrained(DIM), NUMBERS, uploads)
+    reply, _ = form_reply(Projector(tether.Unconstrained(DIM)), NUMBERS, uploads)
     assert reply.scale == 3.0
 
 

@@ -147,16 +147,22 @@ def _chosen(objective):
     return auto.describe(auto.start(np.zeros(objective.dim)))
 
 
+def test_auto_takes_newtons_method_where_second_derivatives_are_cheap():
+    rng = np.random.default_rng(0)
+    X, y = rng.standard_normal((3000, 3)), rng.poisson(1.0, size=3000)
+    assert "chose Newton's method" in _chosen(tether.GLM(X, y, loss="poisson", l2=0.1))
+
+
 def test_auto_takes_lbfgs_for_few_samples_and_one_projection_a_pass_for_many():
     rng = np.random.default_rng(0)
-    X, y = rng.standard_normal((3000, 3)), rng.integers(2, size=3000)
+    X, y = rng.standard_normal((3000, 900)), rng.integers(2, size=3000)
     assert "chose L-BFGS (few samples)" in _chosen(tether.GLM(X[:100], y[:100], l2=0.1))
     assert "chose ProxSkip-SVRG with Anderson" in _chosen(tether.GLM(X, y, l2=0.1))
 
 
 def test_auto_takes_lbfgs_where_the_smoothness_is_only_estimated():
     rng = np.random.default_rng(0)
-    X, y = rng.standard_normal((3000, 3)), rng.poisson(1.0, size=3000)
+    X, y = rng.standard_normal((3000, 900)), rng.poisson(1.0, size=3000)
     assert "chose L-BFGS (smoothness" in _chosen(tether.GLM(X, y, loss="poisson", l2=0.1))
 
 

@@ -27,7 +27,12 @@ class Interruptible:
         rows = float((self.X**2).sum(axis=1).max())
         mu = float(np.linalg.eigvalsh(gram)[0])
         self.objective = tether.FiniteSum(
-            self.gradient, self.value, 30, 4, smoothness=tether.Smoothness(rows, full, mu)
+            self.gradient,
+            self.value,
+            30,
+            4,
+            smoothness=tether.Smoothness(rows, full, mu),
+            hessian=lambda x, batch: self.X[batch].T @ self.X[batch] / len(batch),
         )
         assert self.objective.smoothness.convexity == mu  # looks at the gradient a few times, before any run
 
@@ -62,7 +67,7 @@ def test_an_interrupted_run_goes_on_from_its_checkpoint_bit_for_bit(name, tmp_pa
         return tether.solve(source.objective, CONSTRAINT, name, tol=0.0, max_rounds=12, checkpoint=checkpoint)
 
     source, path = Interruptible(), tmp_path / "run.npz"
-    source.fatal = source.calls + 9
+    source.fatal = source.calls + (3 if name in ("auto", "newton") else 9)  # these are done early
     assert run(source, path).status is Status.INTERRUPTED
     resumed, whole = run(source, path), run(Interruptible(), None)
     np.testing.assert_array_equal(resumed.x, whole.x)

@@ -201,8 +201,9 @@ class AutoAlgorithm(Algorithm[AutoState]):
         )
 
     def warm(self, state: AutoState) -> AutoState:
-        """Start as the flagship does."""
-        return state._replace(skip=self.skip.warm(state.skip))
+        """Start as the flagship and Newton's method do."""
+        newton = None if self.newton is None or state.newton is None else self.newton.warm(state.newton)
+        return state._replace(skip=self.skip.warm(state.skip), newton=newton)
 
     def ask(self, state: AutoState) -> Request:
         """Ask what the running method asks."""

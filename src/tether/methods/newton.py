@@ -180,6 +180,10 @@ class NewtonAlgorithm(Algorithm[NewtonState]):
         """Begin with second derivatives at the starting point."""
         return NewtonState(inner=self.inner.start(x))
 
+    def warm(self, state: NewtonState) -> NewtonState:
+        """Look at the gradient first: it may show that there is nothing to do."""
+        return state._replace(fresh=False)
+
     def ask(self, state: NewtonState) -> Gradient:
         """Ask for the gradient at the trial point, in the metric in use or in one taken there."""
         request = self.inner.ask(state.inner)
@@ -197,6 +201,8 @@ class NewtonAlgorithm(Algorithm[NewtonState]):
         assert isinstance(reply, Measured)
         if not reply.complete:
             return state
+        if not (state.fresh or state.renewals or state.failures):
+            return state._replace(fresh=True)
         if reply.curved is None:
             return self._without_metric(state, reply)
         if state.fresh:

@@ -78,10 +78,10 @@ class Closing:
             assert isinstance(answer, Measured)
             reply = answer
             run = run._replace(counts=run.counts.plus_audit(reply.work))
-        rows.append(self.record.row(run, reply, self._accuracy(run).gap(reply)))
         found = Incumbent.at(reply)
         if abs(found.value - best.value) <= SAME_VALUE * max(1.0, abs(best.value)):
             found = found._replace(bend=best.bend)  # which coordinates it was seen in makes no difference
+        rows.append(self.record.row(run, reply, self._accuracy(run).gap(found)))
         return run, found if reply.complete else found._replace(certificate=math.nan)
 
     def _answer(self, run: Run, best: Incumbent, ending: Ending, rows: list[Row]) -> Solution:
