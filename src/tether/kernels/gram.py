@@ -1,4 +1,4 @@
-"""Sums of c_i a_i a_i^T over sparse rows, one pair of non-zeros at a time, and of the squares on its diagonal.
+"""Sums of c_i a_i a_i^T over sparse rows, one pair of non-zeros at a time, and of its diagonal alone.
 
 The sum is its lower triangle, row by row. Columns of a row are in order, so a pair is met once, below.
 """
