@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 from scipy import sparse
 
+from tether.curvature import unpacked
 from tether.objectives import GLM, FiniteSum, Quadratic, from_jax, from_torch
 from tether.objectives.losses import Huber
 
@@ -52,7 +53,7 @@ def _matrix(make=np.asarray):
     return Quadratic(matrix=make(X.T @ X / N), linear=rng.standard_normal(D))
 
 
-def _finite_sum():
+def _finite_sum(make=None):
     X, response, _ = _data()
     y = _labels("logistic", response)
     twin = GLM(X, y, l2=0.1)
@@ -60,7 +61,29 @@ def _finite_sum():
     def value(x, batch):
         return GLM(X[batch], y[batch], l2=0.1).value(x)
 
-    return FiniteSum(twin.batch_gradient, value, N, D, convexity=0.1)
+    def hessian(x, batch):
+        return make(unpacked(twin.curvature(x, "full", batch)))
+
+    return FiniteSum(
+        twin.batch_gradient, value, N, D, convexity=0.1, hessian=None if make is None else hessian
+    )
+
+
+def _separable():
+    """The mean over samples of sum_j log cosh(x_j - t_ij), whose Hessian is diagonal."""
+    _, _, rng = _data()
+    targets = rng.standard_normal((N, D))
+
+    def value(x, batch):
+        return float(np.log(np.cosh(x - targets[batch])).sum(axis=1).mean())
+
+    def gradient(x, batch):
+        return np.tanh(x - targets[batch]).mean(axis=0)
+
+    def hessian(x, batch):
+        return (1.0 / np.cosh(x - targets[batch]) ** 2).mean(axis=0)
+
+    return FiniteSum(gradient, value, N, D, smoothness=1.0, hessian=hessian)
 
 
 def _jax():
@@ -98,6 +121,11 @@ CASES = {
     "matrix": _matrix,
     "matrix-csc": lambda: _matrix(sparse.csc_array),
     "finite-sum": _finite_sum,
+    "finite-sum-hessian": lambda: _finite_sum(np.asarray),
+    "finite-sum-sparse-hessian": lambda: _finite_sum(sparse.csr_array),
+    "finite-sum-diagonal-hessian": _separable,
+    "matrix-diagonal": lambda: Quadratic(matrix=sparse.diags_array(np.arange(1.0, 1.0 + D))),
+    "factors-one-entry": lambda: Quadratic(factors=sparse.csr_array(np.eye(N, D))),
     "jax": _jax,
     "torch": _torch,
 }

@@ -1,8 +1,11 @@
 """What every objective has to do, whatever it is made of."""
 
+import math
+
 import numpy as np
 import pytest
 
+from tether.curvature import DIAGONAL, FORMS, FULL, KRONECKER, length_of, unpacked
 from tether.objectives.walk import Walk
 from tether.objectives.weighted import Weighted
 
@@ -156,3 +159,92 @@ def test_walk_from_the_anchor_is_the_same_with_and_without_slopes(objective, rng
     with_slopes, without = objective.descend(walk), objective.descend(walk._replace(slopes=None))
     np.testing.assert_allclose(with_slopes.end, without.end, rtol=1e-10, atol=1e-12)
     assert with_slopes.gradients == 6 * 3 * objective.cost_of_step(walk)
+
+
+def _forms(objective):
+    return [form for form in FORMS if math.isfinite(objective.second_order.price(form))]
+
+
+def _hessian(objective, x, batch=None, step=1e-5):
+    """Central differences of gradients, which know nothing of second derivatives."""
+    moves = step * np.eye(objective.dim)
+    changes = [objective.batch_gradient(x + v, batch) - objective.batch_gradient(x - v, batch) for v in moves]
+    return np.array(changes) / (2 * step)
+
+
+def test_second_derivatives_match_central_differences_of_gradients(objective, rng):
+    x = 0.3 * rng.standard_normal(objective.dim)
+    for batch in (None, _batch(objective, rng)):
+        numeric = _hessian(objective, x, batch)
+        size = np.abs(numeric).max()
+        for form in _forms(objective):
+            found = objective.curvature(x, form, batch)
+            assert found.dtype == np.float64
+            assert found.shape == (length_of(form, objective.dim, objective.second_order.outputs),)
+            if form == FULL:
+                np.testing.assert_allclose(unpacked(found), numeric, atol=1e-8 * size)
+            if form == DIAGONAL:
+                np.testing.assert_allclose(found, numeric.diagonal(), atol=1e-8 * size)
+
+
+def test_second_derivatives_of_a_batch_are_means_over_its_samples_with_repeats(objective, rng):
+    x, batch = rng.standard_normal(objective.dim), _batch(objective, rng)
+    batch[1] = batch[0]
+    everybody = np.arange(objective.n_samples)
+    for form in _forms(objective):
+        for numbers in (batch, everybody):
+            singles = [objective.curvature(x, form, numbers[i : i + 1]) for i in range(len(numbers))]
+            together = objective.curvature(x, form, numbers)
+            np.testing.assert_allclose(together, np.mean(singles, axis=0), rtol=1e-10, atol=1e-12)
+        np.testing.assert_allclose(objective.curvature(x, form), together, rtol=1e-10, atol=1e-12)
+
+
+def test_second_derivatives_are_fresh_and_leave_the_point_alone(objective, rng):
+    x = rng.standard_normal(objective.dim)
+    kept = x.copy()
+    for form in _forms(objective):
+        found = objective.curvature(x, form)
+        before = found.copy()
+        found += 1.0
+        np.testing.assert_array_equal(objective.curvature(x, form), before)
+    np.testing.assert_array_equal(x, kept)
+
+
+def test_a_weight_multiplies_second_derivatives_and_changes_no_price(objective, rng):
+    x, weighted = rng.standard_normal(objective.dim), Weighted(objective, 0.3)
+    assert weighted.second_order == objective.second_order
+    for form in _forms(objective):
+        np.testing.assert_allclose(
+            weighted.curvature(x, form), 0.3 * objective.curvature(x, form), rtol=1e-14, atol=0
+        )
+
+
+def test_prices_are_those_of_at_least_a_gradient_and_say_what_there_is(objective, rng):
+    second = objective.second_order
+    for form in FORMS:
+        assert second.price(form) >= 1.0
+        if form not in _forms(objective):
+            with pytest.raises(NotImplementedError, match=rf'no second derivatives of the form "{form}"'):
+                objective.curvature(np.zeros(objective.dim), form)
+    assert (KRONECKER in _forms(objective)) == (second.outputs > 1)
+
+
+def test_a_separable_sum_has_a_diagonal_hessian(objective, rng):
+    if objective.second_order.separable:
+        x = rng.standard_normal(objective.dim)
+        numeric = _hessian(objective, x)
+        np.testing.assert_allclose(numeric, np.diag(objective.curvature(x, DIAGONAL)), atol=1e-8)
+
+
+def test_second_derivatives_fall_no_faster_than_the_concordance_says(objective, rng):
+    """H(x + v) - exp(-R ||v||) H(x) has no negative eigenvalue, near and far."""
+    rate = objective.second_order.concordance
+    if math.isfinite(rate):
+        assert FULL in _forms(objective)
+        for x, _ in _pairs(objective, rng, 10):
+            for length in (0.01, 0.3, 2.0):
+                v = rng.standard_normal(objective.dim)
+                v *= length / np.linalg.norm(v)
+                before, after = (unpacked(objective.curvature(at, FULL)) for at in (x, x + v))
+                least = np.linalg.eigvalsh(after - math.exp(-rate * length) * before)[0]
+                assert least >= -1e-12 * np.abs(before).max()

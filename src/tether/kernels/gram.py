@@ -1,7 +1,9 @@
-"""Sums of c_i a_i a_i^T over sparse rows, one pair of non-zeros at a time, and of squares on its diagonal.
+"""Sums of c_i a_i a_i^T over sparse rows, one pair of non-zeros at a time, and of its diagonal alone.
 
 The sum is its lower triangle, row by row. Columns of a row are in order, so a pair is met once, below.
 """
+
+import numpy as np
 
 from tether.kernels.options import kernel
 
@@ -36,6 +38,6 @@ def add_squares(data, indices, indptr, rows, factors, sums):
     for s in range(len(rows)):
         i = rows[s]
         for k in range(indptr[i], indptr[i + 1]):
-            square = float(data[k]) * data[k]  # in double precision
+            square = np.float64(data[k]) * data[k]
             for output in range(factors.shape[1]):
                 sums[indices[k], output] += factors[s, output] * square

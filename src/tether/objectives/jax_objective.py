@@ -14,9 +14,10 @@ import numpy as np
 from jax.flatten_util import ravel_pytree
 
 from tether.arrays import Array, Indices
+from tether.curvature import SecondOrder, packed
 from tether.inputs import nonnegative
 from tether.lazy import lazy
-from tether.objectives.base import Evaluation, Kind, Objective, Smoothness, probe_digest
+from tether.objectives.base import Evaluation, Kind, Objective, Smoothness, probe_digest, require_form
 from tether.objectives.convexity import as_convex
 from tether.objectives.estimate import checked_smoothness, known_or_estimated, told, told_or_seen, with_ridge
 from tether.objectives.walk import Walk, Walked, walk_in_numpy
@@ -27,6 +28,8 @@ except ImportError:  # where older releases keep it
     from jax.experimental import enable_x64
 
 _CHUNK_NUMBERS = 1 << 22  # numbers of the data (and of the gradients) handled together in a full pass
+_LARGEST_HESSIAN = 2000  # parameters up to which there is one: it takes as many derivatives of the gradient
+_DERIVATIVES = 8  # of a gradient, all taken together, that cost what the gradient does
 
 LossOfSample = Callable[[Any, Any], Any]
 
@@ -60,6 +63,7 @@ class JaxObjective(Objective):
             _require_scalar(loss, self._unravel(flat), self._data)
             self._value_and_gradient, self._gradient, self._difference = _compiled(loss, self._unravel)
             self._scan = _scanned(loss, self._unravel)
+            self._hessian = jax.jit(jax.hessian(_mean_loss(loss, self._unravel)))
         self._chunk = _chunk_size(self._data, self.n_samples)
 
     def evaluate(self, x: Array) -> Evaluation:
@@ -116,6 +120,31 @@ class JaxObjective(Objective):
     def nonconvexity(self) -> str:
         """What shows that F is not convex, or not as strongly as was said; empty where nothing does."""
         return told_or_seen(self, self._convex, self._known, self._convexity + self.l2)
+
+    @lazy
+    def second_order(self) -> SecondOrder:
+        """The Hessian, whether F is convex or not, where JAX can differentiate the loss twice."""
+        if self.dim > _LARGEST_HESSIAN:
+            return SecondOrder()
+        try:
+            with enable_x64(True):
+                jax.eval_shape(self._hessian, np.zeros(self.dim), self._data, np.arange(1))
+        except (TypeError, ValueError, NotImplementedError):  # derivatives of the user's own, once only
+            return SecondOrder()
+        return SecondOrder(full=1.0 + self.dim / _DERIVATIVES)
+
+    def curvature(self, x: Array, form: str, batch: Indices | None = None) -> Array:
+        """Return the Hessian of F, or of f_B, at x, chunk by chunk."""
+        require_form(self, form)
+        numbers = np.arange(self.n_samples) if batch is None else batch
+        chunk = max(1, _DERIVATIVES * self._chunk // self.dim)
+        total = self.l2 * np.eye(self.dim)
+        for start in range(0, len(numbers), chunk):
+            rows = numbers[start : start + chunk]
+            with enable_x64(True):
+                part = self._hessian(np.asarray(x), self._data, rows)
+            total += len(rows) / len(numbers) * np.asarray(part)
+        return packed(0.5 * (total + total.T))
 
     def digest(self) -> str:
         """Return a hexadecimal digest of data and settings, and of the loss at two points."""

@@ -56,7 +56,7 @@ class OwnHessian:
         """Return it in a form of `tether.curvature`."""
         found = self(x, batch)
         if form == DIAGONAL:
-            return np.asarray(found if found.ndim == 1 else found.diagonal())
+            return np.array(found if found.ndim == 1 else found.diagonal())
         return packed(found.toarray() if sparse.issparse(found) else found)
 
     def second_order(self, x: Array) -> SecondOrder:

@@ -12,14 +12,17 @@ import numpy as np
 import torch
 
 from tether.arrays import Array, Indices
+from tether.curvature import SecondOrder, packed
 from tether.inputs import nonnegative
 from tether.lazy import lazy
-from tether.objectives.base import Evaluation, Kind, Objective, Smoothness, probe_digest
+from tether.objectives.base import Evaluation, Kind, Objective, Smoothness, probe_digest, require_form
 from tether.objectives.convexity import as_convex
 from tether.objectives.estimate import checked_smoothness, known_or_estimated, told, told_or_seen, with_ridge
+from tether.objectives.torch_curvature import gauss_newton_rows, hessian_rows
 from tether.objectives.torch_data import tensors_of
 
 _CHUNK_NUMBERS = 1 << 22  # numbers of the inputs handled together in a full pass
+_LARGEST_HESSIAN = 2000  # parameters up to which there is one: each row of it is a pass and more
 
 MeanLoss = Callable[[Any, Any], Any]
 
@@ -82,6 +85,30 @@ class TorchObjective(Objective):
         """What shows that F is not convex, or not as strongly as was said; empty where nothing does."""
         return told_or_seen(self, self._convex, self._known, self._convexity + self.l2)
 
+    @lazy
+    def second_order(self) -> SecondOrder:
+        """The Hessian of a convex F, the Gauss-Newton matrix of others, where torch can differentiate twice.
+
+        Each row takes a pass, twice that with the Jacobian.
+        """
+        if self.dim > _LARGEST_HESSIAN:
+            return SecondOrder()
+        try:
+            self._curvature_rows(np.asarray(self.initial), slice(0, 1), 1)
+        except (RuntimeError, NotImplementedError, TypeError):
+            return SecondOrder()
+        return SecondOrder(full=1.0 + self.dim * (1.0 if self.convex else 2.0))
+
+    def curvature(self, x: Array, form: str, batch: Indices | None = None) -> Array:
+        """Return the Hessian of F, or of f_B, at x, or the Gauss-Newton matrix if F is not convex."""
+        require_form(self, form)
+        numbers = np.arange(self.n_samples) if batch is None else batch
+        total = self.l2 * np.eye(self.dim)
+        for start in range(0, len(numbers), self._chunk):
+            rows = torch.tensor(numbers[start : start + self._chunk])
+            total += len(rows) / len(numbers) * self._curvature_rows(x, rows, self.dim)
+        return packed(0.5 * (total + total.T))
+
     def digest(self) -> str:
         """Return a hexadecimal digest of data and settings, and of the model at two points."""
         constants = told(self._convex, self._known, self._convexity)
@@ -112,9 +139,20 @@ class TorchObjective(Objective):
         (gradient,) = torch.autograd.grad(loss, flat)
         return float(loss.detach()), gradient.numpy()
 
+    def _curvature_rows(self, x: Array, rows: Any, count: int) -> Array:
+        if self.convex:
+            return hessian_rows(lambda flat: self._loss_at(flat, rows), x, count)
+        targets = _double(self._targets[rows])
+        return gauss_newton_rows(
+            lambda flat: self._outputs_at(flat, rows), lambda outputs: self._loss(outputs, targets), x, count
+        )
+
     def _loss_at(self, flat: torch.Tensor, rows: Any) -> torch.Tensor:
-        inputs, targets = _double(self._inputs[rows]), _double(self._targets[rows])
-        return self._loss(torch.func.functional_call(self._module, self._parts(flat), (inputs,)), targets)
+        return self._loss(self._outputs_at(flat, rows), _double(self._targets[rows]))
+
+    def _outputs_at(self, flat: torch.Tensor, rows: Any) -> torch.Tensor:
+        inputs = _double(self._inputs[rows])
+        return torch.func.functional_call(self._module, self._parts(flat), (inputs,))
 
     def _parts(self, flat: torch.Tensor) -> dict[str, torch.Tensor]:
         sizes = [shape.numel() for shape in self._shapes.values()]
