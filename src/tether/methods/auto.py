@@ -31,6 +31,7 @@ class Reason(IntEnum):
     ESTIMATED_SMOOTHNESS = 1
     MANY_SAMPLES = 2
     STALLED_STAGES = 3
+    WHOLE_BATCHES = 4
 
 
 WORDS = {
@@ -38,6 +39,7 @@ WORDS = {
     Reason.ESTIMATED_SMOOTHNESS: "smoothness known only by estimate",
     Reason.MANY_SAMPLES: "many samples: one projection a pass",
     Reason.STALLED_STAGES: "stages stopped helping",
+    Reason.WHOLE_BATCHES: "steps that take all samples",
 }
 
 
@@ -83,9 +85,12 @@ class Auto(Method):
         """Prepare both methods and choose the one to begin with."""
         if facts.n_samples < FEW_SAMPLES:
             reason = Reason.FEW_SAMPLES
+        elif facts.natural_batch >= facts.local_samples:
+            reason = Reason.WHOLE_BATCHES
         else:
             reason = Reason.MANY_SAMPLES if facts.smoothness.exact else Reason.ESTIMATED_SMOOTHNESS
-        return AutoAlgorithm(skip=_FLAGSHIP.prepare(facts), lbfgs=_LBFGS.prepare(facts), reason=reason)
+        walked = facts if reason is Reason.MANY_SAMPLES else facts.unscaled()  # nobody will walk
+        return AutoAlgorithm(skip=_FLAGSHIP.prepare(walked), lbfgs=_LBFGS.prepare(facts), reason=reason)
 
 
 _FLAGSHIP = Anderson(ProxSkipSVRG(renew=True))

@@ -23,6 +23,8 @@ SMALLEST_CHANGE = 1e-8
 GRADIENT_ROUNDING = 1e-14  # of ||grad F||: a shorter P grad F would lead off the constraint
 VALUE_ROUNDING = 1e-13  # of F: a smaller change of it may be rounding
 FLOAT32_NOISE = 1e-11  # of F: an error as large as this is no rounding of float64, but of float32
+FIRST_SHARE = 1e-3  # of ||x||: the first step where L is not known
+SEEN_CURVATURE = 1e-6  # of the slope: a larger change of it shows the curvature of a first step
 TRIALS = 20  # after which a line search asks no more for curvature
 
 
@@ -55,7 +57,8 @@ class LBFGS(Method):
     memory : int, default 10
         Curvature pairs kept.
     smoothness : float, optional
-        L, which scales the first step. Open: the objective's L_F.
+        L, which scales the first step. Open: the objective's L_F where it is known, else a short step
+        finds the scale.
 
     Examples
     --------
@@ -75,8 +78,9 @@ class LBFGS(Method):
         check_settings(self)
 
     def prepare(self, facts: Facts) -> "LBFGSAlgorithm":
-        """Take L_F from the problem."""
-        smoothness = self.smoothness or positive(facts.smoothness.full)
+        """Take L_F from the problem, where that costs nothing."""
+        known = facts.smoothness.known
+        smoothness = self.smoothness or (positive(facts.smoothness.full) if known else None)
         return LBFGSAlgorithm(memory=self.memory, smoothness=smoothness)
 
 
@@ -88,7 +92,7 @@ class LBFGSAlgorithm(Algorithm[LBFGSState]):
     name: ClassVar[str] = "LBFGS"
 
     memory: int
-    smoothness: float
+    smoothness: float | None  # None: not known
 
     def start(self, x: Array, clock: int = 0) -> LBFGSState:
         """Begin with no curvature known."""
@@ -110,7 +114,7 @@ class LBFGSAlgorithm(Algorithm[LBFGSState]):
         after = float(reply.gradient @ state.direction)
         if not _decreases(state, reply.value, before, after):
             return _shorten(state, reply.value, before, after)
-        if after < CURVATURE * before and state.trials < TRIALS:
+        if after < CURVATURE * before and state.trials < TRIALS and not self._shows_scale(state, before, after):
             return _lengthen(state)
         return self._turn(self._learn(state, reply), reply)
 
@@ -133,10 +137,11 @@ class LBFGSAlgorithm(Algorithm[LBFGSState]):
     def _turn(self, state: LBFGSState, reply: Measured) -> LBFGSState:
         """Choose the next direction at an accepted point."""
         assert reply.gradient is not None
-        direction = -_inverse_hessian(state, reply.gradient, 1.0 / self.smoothness)
+        scale = self._first_scale(reply)
+        direction = -_inverse_hessian(state, reply.gradient, scale)
         if float(direction @ reply.gradient) >= 0:  # rounding has spoilt the pairs
             state = _without_pairs(state)
-            direction = -reply.gradient / self.smoothness
+            direction = -scale * reply.gradient
         still = float(np.linalg.norm(reply.gradient)) <= GRADIENT_ROUNDING * reply.scale or state.idle >= 2
         return state._replace(
             x=reply.point,
@@ -150,6 +155,18 @@ class LBFGSAlgorithm(Algorithm[LBFGSState]):
             noise=0.0,
             stuck=still,
         )
+
+    def _first_scale(self, reply: Measured) -> float:
+        """Return 1/L, or where L is not known what makes a step short against x."""
+        assert reply.gradient is not None
+        if self.smoothness is not None:
+            return 1.0 / self.smoothness
+        length = float(np.linalg.norm(reply.point)) or 1.0
+        return FIRST_SHARE * length / (float(np.linalg.norm(reply.gradient)) or 1.0)
+
+    def _shows_scale(self, state: LBFGSState, before: float, after: float) -> bool:
+        """Say whether a short first step was long enough to see the curvature, which scales the next one."""
+        return self.smoothness is None and not len(state.steps) and after - before > -SEEN_CURVATURE * before
 
     def estimate(self, state: LBFGSState) -> Array:
         """Return the last accepted point."""

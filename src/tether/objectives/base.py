@@ -14,7 +14,8 @@ from tether.arrays import Array, Indices
 from tether.curvature import SecondOrder
 from tether.digest import digest_of
 from tether.needs import Need
-from tether.objectives.smoothness import Smoothness
+from tether.objectives.domain import Domain
+from tether.objectives.smoothness import Constants, Smoothness
 from tether.objectives.walk import Walk, Walked, walk_in_numpy
 
 __all__ = ["Array", "Evaluation", "Indices", "Objective", "Smoothness"]
@@ -51,6 +52,8 @@ class Objective(ABC):
         Where a run starts if it is told nothing else; None: at 0.
     proven_convex : bool
         Whether the way it is made guarantees that F is convex.
+    domain : Domain, optional
+        Where F is finite, if it is known not to be so everywhere.
 
     Examples
     --------
@@ -79,6 +82,7 @@ class Objective(ABC):
     names: tuple[str, ...] | None = None
     initial: Array | None = None
     proven_convex: bool = False
+    domain: Domain | None = None
     uses_blas: bool = False  # for so much that it should have all its threads
     anchored_price: int = 2  # component gradients that a sample of an anchored step costs
     lacks: Mapping[Need, str] = {}
@@ -101,6 +105,10 @@ class Objective(ABC):
     @abstractmethod
     def smoothness(self) -> Smoothness:
         """The constants L_max, L_F and mu; computed once."""
+
+    def constants(self) -> Constants:
+        """Return the same constants; where L costs passes over the data, it is left open until asked for."""
+        return self.smoothness
 
     @property
     def nonconvexity(self) -> str:
@@ -155,6 +163,14 @@ class Objective(ABC):
     def curvature(self, x: Array, form: str, batch: Indices | None = None) -> Array:
         """Return the second derivatives at x of F, or of f_B, in a form of `tether.curvature`."""
         raise NotImplementedError(f"{type(self).__name__} has no second derivatives")
+
+    def edge(self, x: Array) -> str:
+        """Say which variables are at an end of the domain; nothing if none is."""
+        return ""
+
+    def starting_at(self, x: Array) -> "Objective":
+        """Return this sum as a run from x sees it; most are the same wherever a run starts."""
+        return self
 
     def kind(self) -> Kind:
         """Return what must be the same for all workers of a federation: everything but the data."""

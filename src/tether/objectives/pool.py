@@ -16,6 +16,7 @@ from tether.arrays import Array
 from tether.curvature import SecondOrder
 from tether.objectives.base import Kind, Objective, Smoothness
 from tether.objectives.design import COMPILE_FROM
+from tether.objectives.smoothness import Constants, OpenSmoothness
 from tether.objectives.weighted import Weighted
 
 
@@ -31,6 +32,10 @@ class Card(NamedTuple):
     convex: bool = True  # nothing shows that it is not
     proven_convex: bool = False
     second_order: SecondOrder = SecondOrder()
+
+    def constants(self) -> Smoothness:
+        """Return the constants, all of them known."""
+        return self.smoothness
 
     @classmethod
     def of(cls, objective: Objective) -> "Card":
@@ -50,9 +55,9 @@ class Card(NamedTuple):
 
 @dataclass(frozen=True)
 class Pool:
-    """All workers together."""
+    """All workers together: their cards, or the objectives themselves where they are in this process."""
 
-    cards: Sequence[Card]
+    cards: Sequence[Card | Objective]
 
     @property
     def n_samples(self) -> int:
@@ -79,6 +84,14 @@ class Pool:
             float(np.mean([one.convexity for one in weighted])) if self.convex else 0.0,
             all(one.exact for one in weighted),
         )
+
+    def constants(self) -> Constants:
+        """Return the same constants; where a worker leaves L open, it is computed when it is asked for."""
+        each = [card.constants() for card in self.cards]
+        if all(one.known for one in each):
+            return self.smoothness
+        mus = self.weights * [one.convexity for one in each]
+        return OpenSmoothness(float(np.mean(mus)) if self.convex else 0.0, lambda: self.smoothness)
 
     @property
     def convex(self) -> bool:

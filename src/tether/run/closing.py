@@ -6,6 +6,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from tether.objectives import Objective
 from tether.requests import Gradient, Measured
 from tether.run.record import Record
 from tether.run.seen import Incumbent
@@ -43,7 +44,8 @@ class Closing:
         best = run.best
         if best is None and self.conversation.sees:
             raise ValueError(
-                "F is not finite at the projection of x0; choose another x0 or rescale the data."
+                "F is not finite at the projection of x0; choose an x0 that satisfies the equations inside the "
+                "domain of F, or rescale the data."
             )
         if best is None:
             nan = math.nan
@@ -89,7 +91,8 @@ class Closing:
         words = status.message
         if status is Status.CONVERGED and math.isnan(gap):
             words = "the projected gradient is within tol"
-        remarks = [words + detail, algorithm.describe(run.state), self.way.note, self._doubt(run)]
+        edge = "" if status is Status.CONVERGED else _edge(self.way.original.objective, best)
+        remarks = [words + detail, edge, algorithm.describe(run.state), self.way.note, self._doubt(run)]
         return Solution(
             x=best.x,
             fun=best.value,
@@ -118,6 +121,12 @@ class Closing:
         if run.nonconvex:
             return Accuracy(self.way.tol, 0.0)
         return Accuracy(self.way.tol, self.way.convexity(self.conversation.facts))
+
+
+def _edge(objective: Objective, best: Incumbent) -> str:
+    """Say where a run came to the edge of the domain of F, beyond which no line search goes."""
+    found = objective.edge(best.x)
+    return f"{found}, which is no constraint: what F has beyond it cannot be found" if found else ""
 
 
 def _judged(status: Status, accurate: bool) -> Status:

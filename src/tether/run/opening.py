@@ -17,7 +17,7 @@ from tether.run.budgets import Budgets
 from tether.run.keeper import Identity, as_path
 from tether.run.solution import Solution
 from tether.run.turn import Conversation, Run
-from tether.shortcuts import Way, shortest_way
+from tether.shortcuts import Way, shortest_way, started_inside
 
 
 class Terms(NamedTuple):
@@ -71,7 +71,10 @@ class Opening:
             start = way.lower(self._x0)
         elif start is None and self._objective.initial is not None:
             start = way.lower(self._objective.initial)
-        return conversation, conversation.begin(np.zeros(facts.dim) if start is None else start, warm)
+        start = np.zeros(facts.dim) if start is None else start
+        if self.engine.local:
+            start = started_inside(way.problem, start)
+        return conversation, conversation.begin(start, warm)
 
     def identity(self, way: Way, conversation: Conversation) -> Identity:
         """Return what tells this run from others."""
