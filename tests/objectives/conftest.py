@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy import sparse
 
-from tether.objectives import GLM, FiniteSum, Quadratic, from_jax, from_torch
+from tether.objectives import GLM, FiniteSum, Quadratic, Separable, from_jax, from_torch
 from tether.objectives.losses import Huber
 
 N, D, K = 40, 6, 3
@@ -98,6 +98,8 @@ CASES = {
     "matrix": _matrix,
     "matrix-csc": lambda: _matrix(sparse.csc_array),
     "finite-sum": _finite_sum,
+    "separable-quadratic": lambda: Separable("quadratic", weights=np.linspace(0.5, 2.0, D), center=0.3),
+    "separable-logcosh": lambda: Separable("logcosh", scale=np.linspace(0.5, 2.0, D), lower=-9.0, upper=9.0),
     "jax": _jax,
     "torch": _torch,
 }

@@ -114,7 +114,11 @@ class LBFGSAlgorithm(Algorithm[LBFGSState]):
         after = float(reply.gradient @ state.direction)
         if not _decreases(state, reply.value, before, after):
             return _shorten(state, reply.value, before, after)
-        if after < CURVATURE * before and state.trials < TRIALS and not self._shows_scale(state, before, after):
+        if (
+            after < CURVATURE * before
+            and state.trials < TRIALS
+            and not self._shows_scale(state, before, after)
+        ):
             return _lengthen(state)
         return self._turn(self._learn(state, reply), reply)
 
@@ -127,7 +131,8 @@ class LBFGSAlgorithm(Algorithm[LBFGSState]):
         state = state._replace(idle=idle, stage=state.stage + 1)
         if idle:
             return _without_pairs(state)
-        if float(s @ y) <= 1e-14 * float(y @ y) or float(np.linalg.norm(y)) <= noise:
+        change = float(np.linalg.norm(y))
+        if float(s @ y) <= 1e-14 * float(np.linalg.norm(s)) * change or change <= noise:
             return state
         keep = self.memory
         return state._replace(

@@ -34,8 +34,8 @@ class Domain(NamedTuple):
 
     def take(self, some: NDArray[np.int64]) -> "Domain":
         """Return the intervals of some variables."""
-        ends = (end[some] if isinstance(end, np.ndarray) else end for end in (self.lower, self.upper))
-        return Domain(*ends, self.closed)
+        lower, upper = (end[some] if isinstance(end, np.ndarray) else end for end in (self.lower, self.upper))
+        return Domain(lower, upper, self.closed)
 
     def inward(self, x: Array) -> Array:
         """Return x, moved a little away from the edge where it is outside or nearly so."""

@@ -16,8 +16,8 @@ from tether.digest import digest_of
 from tether.lazy import lazy
 from tether.names import common_names
 from tether.objectives.base import Evaluation, Kind, Objective, Smoothness
-from tether.objectives.smoothness import Constants
 from tether.objectives.pool import Pool, check_kinds, shares_kernels, weighted, weights_of
+from tether.objectives.smoothness import Constants
 from tether.threads import one_blas_thread
 
 
@@ -109,6 +109,12 @@ class Federation(Objective):
     def pool(self) -> Pool:
         """What is known of the workers together."""
         return Pool(self.objectives)
+
+    def starting_at(self, x: Array) -> Objective:
+        """Return the workers as a run from x sees them."""
+        seen = [local.starting_at(x) for local in self.objectives]
+        same = all(one is other for one, other in zip(seen, self.objectives, strict=True))
+        return self if same else Federation(seen)
 
     def kind(self) -> Kind:
         """That of each worker."""

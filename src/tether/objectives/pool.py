@@ -53,11 +53,14 @@ class Card(NamedTuple):
         )
 
 
+Member = Card | Objective
+
+
 @dataclass(frozen=True)
 class Pool:
     """All workers together: their cards, or the objectives themselves where they are in this process."""
 
-    cards: Sequence[Card | Objective]
+    cards: Sequence[Member]
 
     @property
     def n_samples(self) -> int:

@@ -1,4 +1,4 @@
-"""Sums of functions of one variable each: flows on networks, raking, whatever couples by its equations only."""
+"""Means of functions of one variable each, coupled by equations only: flows on networks, raking."""
 
 import math
 from typing import Any, final
@@ -15,7 +15,14 @@ from tether.names import column_names
 from tether.objectives.base import Evaluation, Kind, Objective, Smoothness
 from tether.objectives.domain import Domain
 from tether.objectives.scalars import Own, PerVariable
-from tether.objectives.separable_inputs import as_function, as_start, common_length, ends, per_variable
+from tether.objectives.separable_inputs import (
+    as_function,
+    as_start,
+    check_words,
+    common_length,
+    ends,
+    per_variable,
+)
 from tether.objectives.smoothness import Constants, OpenSmoothness, require_moderate
 from tether.objectives.walk import Walk
 
@@ -29,8 +36,8 @@ class Separable(Objective):
 
     .. math:: F(x) = \frac1p \sum_{j=1}^p w_j\, \phi_j(x_j)
 
-    It is a mean, so F is divided by p and multipliers are too: prices per unit are ``p * sol.multipliers``. Each
-    variable is a sample, N = p. The Hessian is diagonal. On a `Flow`, x holds the flows on the edges and
+    It is a mean, so F is divided by p and multipliers are too: prices per unit are ``p * sol.multipliers``.
+    Each variable is a sample, N = p. The Hessian is diagonal. On a `Flow`, x holds the flows on the edges and
     multipliers are the prices (heads, voltages, travel times) at the nodes.
 
     Parameters
@@ -39,22 +46,22 @@ class Separable(Objective):
         One of the names below, or ``(phi, dphi, d2phi)``: functions that take all p variables and return p
         numbers, the values, first and second derivatives. They are compared with each other by differences.
 
-        =============  ==================================  ====================================================
+        =============  ==================================  ===============================================
         name           phi_j(x_j)                          parameters
-        =============  ==================================  ====================================================
+        =============  ==================================  ===============================================
         "quadratic"    (x - c)^2 / 2                       ``center`` c = 0
         "power"        |x|^q / q                           ``exponent`` q > 1
         "logcosh"      log cosh(s (x - c))                 ``center`` c = 0, ``scale`` s = 1
         "entropy"      x log(x / r) - x, x > 0             ``reference`` r = 1
         "bpr"          t0 (x + B x (x/k)^P / (P+1)),       ``free_time`` t0, ``capacity`` k,
                        x >= 0                              ``coefficient`` B = 0.15, ``exponent`` P = 4
-        =============  ==================================  ====================================================
+        =============  ==================================  ===============================================
     weights : float or array of shape (p,), optional
         w >= 0, 1 by default.
     lower, upper : float or array of shape (p,)
-        The domain: F is +inf where x_j < lower_j or x_j > upper_j. Runs start inside and line searches come
-        back; an end that cuts off the minimum stops a run, with words about it. A domain is no constraint: F is
-        not smooth at its ends, and a minimum there is not found.
+        The domain on which phi is used: F is +inf where x_j < lower_j or x_j > upper_j. Runs start inside and
+        line searches come back. Bounds as constraints are another matter: a minimum at an end of the domain
+        is not found, and a run that is stopped there says so.
     dim : int, optional
         p, where neither weights nor parameters are arrays.
     initial : array of shape (p,), optional
@@ -81,10 +88,12 @@ class Separable(Objective):
     >>> table = tether.Affine([[1, 1, 0, 0], [0, 0, 1, 1], [1, 0, 1, 0]], [30.0, 70.0, 60.0])
     >>> raked = tether.Separable("entropy", reference=[10.0, 20.0, 30.0, 40.0])
     >>> tether.solve(raked, table, tol=1e-10).x.round(3).tolist()
-    [15.349, 14.651, 44.651, 25.349]
+    [15.934, 14.066, 44.066, 25.934]
     """
 
     anchored_price = 1
+    domain: Domain
+    initial: Array
 
     def __init__(
         self,
@@ -97,6 +106,7 @@ class Separable(Objective):
         initial: Any = None,
         **parameters: Any,
     ) -> None:
+        check_words(phi, parameters)
         given = {"weights": weights, "lower": lower, "upper": upper, "initial": initial} | parameters
         self.dim = common_length(given, None if dim is None else dimension("dim", dim))
         self.n_samples = self.dim
@@ -104,7 +114,9 @@ class Separable(Objective):
         self.weights = per_variable("weights", 1.0 if weights is None else weights, self.dim, least=0.0)
         self.domain = ends(lower, upper, self.dim, self.function)
         self.initial = as_start(initial, self.function, self.domain, self.dim)
-        self._seen = self.function.checked(self.initial, self.domain) if isinstance(self.function, Own) else ""
+        self._seen = (
+            self.function.checked(self.initial, self.domain) if isinstance(self.function, Own) else ""
+        )
         self.proven_convex = self.function.convex
         self.names = next((names for names in map(column_names, given.values()) if names is not None), None)
 
@@ -188,7 +200,6 @@ class Separable(Objective):
 
     def _seen_curvature(self) -> float:
         """Return the largest w phi'' at the start and a little further."""
-        assert self.initial is not None
         places = (self.initial, self.domain.inward(1.5 * self.initial + 0.5))
         with np.errstate(all="ignore"):
             seen = np.array([np.max(self.weights * self.function.curvatures(x)) for x in places])
@@ -237,9 +248,7 @@ class Separable(Objective):
 
     def digest(self) -> str:
         """Return a hexadecimal digest of the function, its parameters, the weights and the domain."""
-        own = (
-            self.function.fingerprint(self.initial, self.domain) if isinstance(self.function, Own) else ()
-        )
+        own = self.function.fingerprint(self.initial, self.domain) if isinstance(self.function, Own) else ()
         named = [part for item in sorted(self.function.parameters.items()) for part in item]
         return digest_of(
             "Separable", self.function.name, *named, *own, self.weights, *self.domain, self.initial

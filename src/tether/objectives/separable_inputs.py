@@ -45,31 +45,42 @@ def per_variable(
     return array
 
 
+def check_words(phi: Any, parameters: Given) -> None:
+    """Refuse a phi that is neither a name nor three functions, and parameters that it does not have."""
+    if isinstance(phi, str) and phi in FUNCTIONS:
+        known = fields(FUNCTIONS[phi])  # type: ignore[arg-type]
+    elif isinstance(phi, tuple | list) and len(phi) == 3 and all(map(callable, phi)):
+        known = ()
+    else:
+        names = ", ".join(map(repr, FUNCTIONS))
+        raise ValueError(
+            f"phi must be one of {names} or three functions (phi, dphi, d2phi), got {_shown(phi)}."
+        )
+    names = [field.name for field in known]
+    stranger = next((name for name in parameters if name not in names), None)
+    if stranger is not None:
+        has = f"which has {', '.join(names)}" if names else "functions of your own: build it in"
+        raise ValueError(f"{stranger} is no parameter of phi = {_shown(phi)}, {has}.")
+    for field in known:
+        if field.default is MISSING and parameters.get(field.name) is None:
+            raise ValueError(f"{field.name} must be given for phi = {phi!r}, got nothing.")
+
+
+def _shown(phi: Any) -> str:
+    return f"a {type(phi).__name__} of {len(phi)}" if isinstance(phi, tuple | list) else shown(phi)
+
+
 def as_function(phi: Any, parameters: Given, dim: int) -> ScalarFunction:
     """Return the function with a name and its parameters, or a user's own."""
-    if isinstance(phi, str) and phi in FUNCTIONS:
-        return _named(FUNCTIONS[phi], parameters, dim)
-    if isinstance(phi, str) or not (isinstance(phi, tuple | list) and len(phi) == 3 and all(map(callable, phi))):
-        names = ", ".join(map(repr, FUNCTIONS))
-        raise ValueError(f"phi must be one of {names} or three functions (phi, dphi, d2phi), got {shown(phi)}.")
-    if parameters:
-        raise ValueError(f"{next(iter(parameters))} is no argument beside functions of your own; build it in.")
-    return Own(*phi)
-
-
-def _named(function: type[ScalarFunction], parameters: Given, dim: int) -> ScalarFunction:
-    known = [field.name for field in fields(function)]  # type: ignore[arg-type]
-    for name in parameters:
-        if name not in known:
-            raise ValueError(f"{name} is no parameter of phi = {function.name!r}, which has {', '.join(known)}.")
-    for field in fields(function):  # type: ignore[arg-type]
-        if field.default is MISSING and parameters.get(field.name) is None:
-            raise ValueError(f"{field.name} must be given for phi = {function.name!r}, got nothing.")
-    checked = {
-        name: per_variable(name, value, dim, **function.limits.get(name, {}))
-        for name, value in parameters.items()
-    }
-    return function(**checked)
+    if not isinstance(phi, str):
+        return Own(*phi)
+    function = FUNCTIONS[phi]
+    return function(
+        **{
+            name: per_variable(name, value, dim, **function.limits.get(name, {}))
+            for name, value in parameters.items()
+        }
+    )
 
 
 def ends(lower: Any, upper: Any, dim: int, function: ScalarFunction) -> Domain:
@@ -112,5 +123,6 @@ def _plain(end: Any) -> PerVariable:
 
 
 def _array(name: str, value: Any) -> Any:
-    """Return the value with a length if it has one; texts and objects are refused where they are read."""
-    return value if np.isscalar(value) or value is None else numbers(name, value)
+    """Return a number as it is, which is checked where it is used, and anything else as an array of numbers."""
+    plain = value is None or (np.isscalar(value) and not isinstance(value, str | bytes))
+    return value if plain else numbers(name, value)

@@ -44,8 +44,8 @@ class Closing:
         best = run.best
         if best is None and self.conversation.sees:
             raise ValueError(
-                "F is not finite at the projection of x0; choose an x0 that satisfies the equations inside the "
-                "domain of F, or rescale the data."
+                "F is not finite at the projection of x0; choose an x0 that satisfies the equations inside "
+                "the domain of F, or rescale the data."
             )
         if best is None:
             nan = math.nan

@@ -56,6 +56,8 @@ class Opening:
             constraint.lacks,
             self.engine.lacks,
         )
+        if self._x0 is not None:
+            self._objective = self._objective.starting_at(constraint.project(self._x0))
         problem = self.engine.prepare(Problem(self._objective, constraint, self._seed))
         straight = Way(problem=problem, original=problem, method=self.method, tol=tol)
         if not (self.method.takes_shortcuts and self.engine.local):

@@ -41,8 +41,8 @@ def started_inside(problem: Problem, x: Array) -> Array:
     j = int(np.flatnonzero(domain.misses(nearest))[0])
     raise ValueError(
         "x0 must lead to a point that satisfies the equations inside the domain of F, but its projection has "
-        f"x[{j}] = {nearest[j]:.3g} and no other was found; give such an x0, and leave out variables that the "
-        "equations push to an end of the domain."
+        f"x[{j}] = {nearest[j]:.3g} and no other was found; give such an x0, and leave out variables that "
+        "the equations push to an end of the domain."
     )
 
 

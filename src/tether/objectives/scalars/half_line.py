@@ -68,7 +68,7 @@ class TravelTime(ScalarFunction):
     least = 0.0
     limits = MappingProxyType(
         {
-            **dict.fromkeys(("free_time", "capacity", "coefficient"), {"above": 0.0}),
+            **{name: {"above": 0.0} for name in ("free_time", "capacity", "coefficient")},
             "exponent": {"least": 1.0},
         }
     )

@@ -8,7 +8,13 @@ from typing import final
 import numpy as np
 
 from tether.arrays import Array
-from tether.objectives.scalars.base import PerVariable, ScalarFunction, largest_size, ratio_to_size, smallest_size
+from tether.objectives.scalars.base import (
+    PerVariable,
+    ScalarFunction,
+    largest_size,
+    ratio_to_size,
+    smallest_size,
+)
 
 SMALLEST_SHARE = 1e-9  # of the largest |x|: below it an infinite curvature is cut off
 
@@ -75,14 +81,14 @@ class Power(ScalarFunction):
         return size * slopes / self.exponent, np.copysign(slopes, x)
 
     def curvatures(self, x: Array) -> Array:
-        """Return (q - 1) |x|^(q - 2); where that is infinite, what it is at a billionth of the largest |x|."""
+        """Return (q - 1) |x|^(q - 2); for q < 2 no |x| counts as less than a billionth of the largest."""
         size = np.abs(x)
         floor = SMALLEST_SHARE * (float(size.max(initial=0.0)) or 1.0)
         steep = np.less(self.exponent, 2.0)
         return (self.exponent - 1.0) * np.where(steep, np.maximum(size, floor), size) ** (self.exponent - 2.0)
 
     def spread(self, lower: PerVariable, upper: PerVariable) -> tuple[PerVariable, PerVariable]:
-        """Return the extremes, which are at the smallest and the largest |x|; without end where q < 2 at 0."""
+        """Return the extremes, which are at the smallest and at the largest |x|."""
         with np.errstate(divide="ignore"):
             ends = [
                 (self.exponent - 1.0) * size ** (self.exponent - 2.0)

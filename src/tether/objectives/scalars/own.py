@@ -99,8 +99,8 @@ class Own(ScalarFunction):
             if len(bad):
                 j = bad[0]
                 raise ValueError(
-                    f"{name} must be finite inside the domain, got {numbers[j]} at x[{j}] = {home[j]:g}; give "
-                    "lower and upper, between which it is, or initial."
+                    f"{name} must be finite inside the domain, got {numbers[j]} at x[{j}] = {home[j]:g}; "
+                    "give lower and upper, between which it is, or initial."
                 )
 
     def _require_parts(self, probe: Probe, home: Array) -> None:
@@ -110,8 +110,8 @@ class Own(ScalarFunction):
         for name, one, other in zip(_NAMES, probe[1:], self._probed(mixed)[1:], strict=True):
             if not np.allclose(one[kept], other[kept], rtol=1e-9, atol=0.0, equal_nan=True):
                 raise ValueError(
-                    f"{name} must act on each variable alone, but what it returns for x[1] changes with x[0]; "
-                    "return one number for each variable."
+                    f"{name} must act on each variable alone, but what it returns for x[1] changes with "
+                    "x[0]; return one number for each variable."
                 )
 
     def _require_derivatives(self, probe: Probe) -> None:
@@ -123,8 +123,8 @@ class Own(ScalarFunction):
             if wrong.any():
                 j = int(np.flatnonzero(wrong)[0])
                 raise ValueError(
-                    f"{_NAMES[k + 1]} must be the derivative of {_NAMES[k]}, but at x[{j}] = {probe.x[j]:g} it "
-                    f"says {parts[1][j]:g} where differences of {_NAMES[k]} give "
+                    f"{_NAMES[k + 1]} must be the derivative of {_NAMES[k]}, but at x[{j}] = {probe.x[j]:g} "
+                    f"it says {parts[1][j]:g} where differences of {_NAMES[k]} give "
                     f"{_difference(k, function, probe.x, _STEPS[0])[0][j]:g}."
                 )
 
@@ -173,6 +173,7 @@ def _numbers(k: int, function: Map, x: Array) -> Array:
         numbers = np.full(len(x), float(numbers))
     if numbers.shape != x.shape:
         raise ValueError(
-            f"{_NAMES[k]} must return one number for each of the {len(x)} variables, got shape {numbers.shape}."
+            f"{_NAMES[k]} must return one number for each of the {len(x)} variables, got shape "
+            f"{numbers.shape}."
         )
     return numbers
