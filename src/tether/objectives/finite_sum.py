@@ -192,13 +192,11 @@ class FiniteSum(Objective):
         """Say whether both functions can be called at x and return nothing infinite there."""
         with np.errstate(all="ignore"):
             try:
-                said = [
-                    _as_array("value", function(x, np.arange(1)))
-                    for function in (self._value, self._gradient)
-                ]
+                said = [function(x, np.arange(1)) for function in (self._value, self._gradient)]
             except (ValueError, ArithmeticError, AssertionError):  # as functions with a domain refuse a point
                 return False
-        return all(part.dtype.kind != "f" or bool(np.isfinite(part).all()) for part in said)
+        parts = [_as_array(name, part) for name, part in zip(("value", "gradient"), said, strict=True)]
+        return all(part.dtype.kind != "f" or bool(np.isfinite(part).all()) for part in parts)
 
     def _try_at(self, x: Array, start: str) -> None:
         """Call both functions for one sample, so that a mistake shows where it was made."""

@@ -52,9 +52,9 @@ def check_words(phi: Any, parameters: Given) -> None:
     elif isinstance(phi, tuple | list) and len(phi) == 3 and all(map(callable, phi)):
         known = ()
     else:
-        names = ", ".join(map(repr, FUNCTIONS))
         raise ValueError(
-            f"phi must be one of {names} or three functions (phi, dphi, d2phi), got {_shown(phi)}."
+            f"phi must be one of {', '.join(map(repr, FUNCTIONS))} or three functions (phi, dphi, d2phi), "
+            f"got {_shown(phi)}."
         )
     names = [field.name for field in known]
     stranger = next((name for name in parameters if name not in names), None)
@@ -123,6 +123,6 @@ def _plain(end: Any) -> PerVariable:
 
 
 def _array(name: str, value: Any) -> Any:
-    """Return a number as it is, which is checked where it is used, and anything else as an array of numbers."""
+    """Return a number as it is, to be checked where it is used, and anything else as an array of numbers."""
     plain = value is None or (np.isscalar(value) and not isinstance(value, str | bytes))
     return value if plain else numbers(name, value)

@@ -96,8 +96,8 @@ def as_objective(objective: Any) -> Objective:
     """Return an objective, or refuse what is none."""
     if not isinstance(objective, Objective):
         raise TypeError(
-            "objective must be a GLM, Quadratic, FiniteSum, Federation, or come from from_jax or from_torch; "
-            f"got {type(objective).__name__}."
+            "objective must be a GLM, Quadratic, Separable, FiniteSum, Federation, or come from from_jax or "
+            f"from_torch; got {type(objective).__name__}."
         )
     return objective
 
