@@ -181,6 +181,21 @@ add(
     dim=WHOLE,
     smoothness=given(POSITIVE),
     convexity=NONNEGATIVE,
+    initial=vectors(4),
+)
+BOUND = without(NUMBER, "inf", "list", "array") | {"longer": np.ones(5), "nan entry": [1.0, 1.0, 1.0, NAN]}
+PER_EDGE = without(vectors(4), "number") | {"negative": -np.ones(4)}
+SEPARABLE = {"phi": "logcosh", "dim": 4}
+PHI = without(WORD, "list") | {"two functions": (np.sin, np.cos), "no functions": (1, 2, 3)}
+add(tether.Separable, SEPARABLE, phi=PHI, dim=given(WHOLE), lower=BOUND, upper=BOUND)
+add(tether.Separable, SEPARABLE, weights=PER_EDGE, scale=PER_EDGE | {"zero": 0.0})
+ROADS = {"phi": "bpr", "free_time": np.ones(4), "capacity": 1.0}
+add(tether.Separable, SEPARABLE, initial=without(vectors(4), "number"))
+add(
+    tether.Separable,
+    ROADS,
+    free_time=without(PER_EDGE, "longer"),
+    capacity=PER_EDGE | {"zero": 0.0, "none": None},
 )
 NARROW = tether.GLM(X[:, :3], Y, "squared")
 WORKERS = OTHER | {"empty": [], "one": OBJECTIVE, "arrays": [X], "dimensions": [OBJECTIVE, NARROW]}

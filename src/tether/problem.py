@@ -5,8 +5,9 @@ from typing import NamedTuple
 
 from tether.constraints.base import Constraint
 from tether.curvature import SecondOrder
-from tether.objectives.base import Objective, Smoothness
+from tether.objectives.base import Objective
 from tether.objectives.pool import Pool
+from tether.objectives.smoothness import Constants, Smoothness
 
 
 class Problem(NamedTuple):
@@ -22,7 +23,7 @@ class Facts(NamedTuple):
 
     n_samples: int
     dim: int
-    smoothness: Smoothness
+    smoothness: Constants  # of which those that cost passes are computed when a method asks for them
     natural_batch: int = 1  # the batch size at which steps are efficient
     seed: int = 0
     n_workers: int = 1
@@ -45,13 +46,17 @@ class Facts(NamedTuple):
         largest = min(max(self.share, constants.full), constants.maximum)
         return self._replace(n_samples=self.draws, smoothness=constants._replace(maximum=largest))
 
+    def unscaled(self) -> "Facts":
+        """Return the same facts with an L that nobody computed, for a method that will not run."""
+        return self._replace(smoothness=Smoothness(1.0, 1.0, 0.0, exact=False))
+
     @classmethod
     def of(cls, pool: Pool, seed: int, round_work: float = math.inf) -> "Facts":
         """Return what is known of workers together."""
         return cls(
             n_samples=pool.n_samples,
             dim=pool.cards[0].dim,
-            smoothness=pool.smoothness,
+            smoothness=pool.constants(),
             natural_batch=pool.natural_batch,
             seed=seed,
             n_workers=len(pool.cards),

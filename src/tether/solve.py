@@ -71,8 +71,8 @@ def solve(
     Parameters
     ----------
     objective : Objective
-        `GLM`, `Quadratic`, `FiniteSum`, `from_jax(...)` or `from_torch(...)`; `Federation([...])` for
-        workers that keep their data.
+        `GLM`, `Quadratic`, `Separable`, `FiniteSum`, `from_jax(...)` or `from_torch(...)`;
+        `Federation([...])` for workers that keep their data.
     constraint : Constraint or scipy.optimize.LinearConstraint, optional
         `Affine`, `Range`, `Flow`, `Consensus`; none means no constraint. Columns that have names (of a
         pandas DataFrame) are matched with those of the objective's data by name; SciPy keeps no names.
@@ -81,9 +81,9 @@ def solve(
         quadratics are solved by one linear system, and the data of a linear model is projected once where
         the equations leave few directions.
     x0 : array or Solution, optional
-        Where to start; it is projected first. Default: the model's own parameters where it has some (JAX,
-        torch), else the feasible point nearest to 0. A run that continues from its checkpoint goes on from
-        there instead.
+        Where to start; it is projected first. Default: the objective's own start where it has one (JAX,
+        torch, `Separable`, ``initial=``), else the feasible point nearest to 0. A run that continues from
+        its checkpoint goes on from there instead.
     tol : float, default 1e-6
         Stop when the gap is certainly at most tol max(1, |F|); for mu = 0, when
         ||P grad F|| <= tol max(1, ||grad F||).

@@ -1,4 +1,6 @@
-"""Newton's method: few iterations whatever the units, safe from any start, and a certificate close to the truth."""
+"""Newton's method: few iterations whatever the units, safe from any start, a certificate near the truth."""
+
+from itertools import pairwise
 
 import numpy as np
 import pytest
@@ -100,7 +102,7 @@ def test_the_last_iterations_converge_quadratically():
     moments = tether.iterate(logistic(), tether.Affine(np.ones((1, P))), Newton(refresh=1))
     slopes = [next(moments).reply.certificate ** 0.5 for _ in range(9)]
     small = [slope for slope in slopes if 1e-13 < slope < 1e-1]
-    ratios = [after / before**2 for before, after in zip(small, small[1:], strict=False)]
+    ratios = [after / before**2 for before, after in pairwise(small)]
     assert len(ratios) >= 2 and max(ratios) < 100.0
 
 

@@ -5,7 +5,7 @@ import pytest
 from scipy import sparse
 
 from tether.curvature import unpacked
-from tether.objectives import GLM, FiniteSum, Quadratic, from_jax, from_torch
+from tether.objectives import GLM, FiniteSum, Quadratic, Separable, from_jax, from_torch
 from tether.objectives.losses import Huber
 
 N, D, K = 40, 6, 3
@@ -126,6 +126,8 @@ CASES = {
     "finite-sum-diagonal-hessian": _separable,
     "matrix-diagonal": lambda: Quadratic(matrix=sparse.diags_array(np.arange(1.0, 1.0 + D))),
     "factors-one-entry": lambda: Quadratic(factors=sparse.csr_array(np.eye(N, D))),
+    "separable-quadratic": lambda: Separable("quadratic", weights=np.linspace(0.5, 2.0, D), center=0.3),
+    "separable-logcosh": lambda: Separable("logcosh", scale=np.linspace(0.5, 2.0, D), lower=-9.0, upper=9.0),
     "jax": _jax,
     "torch": _torch,
 }

@@ -1,6 +1,9 @@
+import math
+
 import numpy as np
 import pytest
 
+import tether
 from tether.objectives import GLM, FiniteSum, Smoothness
 
 POINTS = np.array([[0.0, 1.0], [2.0, 3.0], [4.0, -1.0]])
@@ -25,7 +28,6 @@ def _sum(gradient=gradient, value=value, n_samples=3, dim=2, **options):
         (lambda x, batch: x[None], "shape"),
         (lambda x, batch: np.zeros(2, dtype=int), "dtype int64"),
         (lambda x, batch: np.zeros(2, dtype=complex), "dtype complex128"),
-        (lambda x, batch: np.full(2, np.nan), "finite"),
         (lambda x, batch: None, "dtype object"),
     ],
 )
@@ -35,7 +37,7 @@ def test_a_wrong_gradient_is_refused_at_once(wrong, message):
 
 
 @pytest.mark.parametrize(
-    "wrong", [lambda x, b: np.zeros(2), lambda x, b: np.inf, lambda x, b: None, lambda x, b: 1j]
+    "wrong", [lambda x, b: np.zeros(2), lambda x, b: None, lambda x, b: 1j], ids=["array", "none", "complex"]
 )
 def test_a_wrong_value_is_refused_at_once(wrong):
     with pytest.raises(ValueError, match=r"^value\(x, batch\) must"):
@@ -131,3 +133,120 @@ def test_functions_that_return_sums_over_the_batch_are_refused(name):
     wrong = {**right, name: lambda x, batch: len(batch) * right[name](x, batch)}
     with pytest.raises(ValueError, match=rf"{name}\(x, batch\) must return the mean over the batch"):
         FiniteSum(**wrong, n_samples=10, dim=3)
+
+
+class Entropy:
+    """The mean of r_i (x log x - x) over samples, which counts calls and minds where it is called."""
+
+    def __init__(self, refuses=False, dim=3):
+        self.points, self.refuses, self.dim = [], refuses, dim
+        self.shares = np.linspace(0.5, 1.5, 5)
+
+    def value(self, x, batch):
+        self.points.append(x.copy())
+        if self.refuses and np.any(x <= 0):
+            raise ValueError("math domain error")
+        return self.shares[batch].mean() * float(np.sum(x * np.log(x) - x)) if np.all(x > 0) else np.inf
+
+    def gradient(self, x, batch):
+        self.points.append(x.copy())
+        assert np.all(x > 0), "the gradient was asked for outside the domain"
+        return self.shares[batch].mean() * np.log(x)
+
+    def sum(self, **options):
+        return FiniteSum(self.gradient, self.value, 5, self.dim, **options)
+
+
+TOTAL = tether.Affine(np.array([[1.0, 1.0, 1.0], [1.0, -1.0, 0.0]]), [3.0, 1.5])
+
+
+def entropy_solution():
+    """Return the minimiser on TOTAL: x = exp(A' l), by bisection in the free direction (1, 1, -2)."""
+    base, free, low, high = TOTAL.project(np.zeros(3)), np.array([1.0, 1.0, -2.0]), -0.24, 0.49
+    for _ in range(200):
+        middle = 0.5 * (low + high)
+        rising = free @ np.log(base + middle * free) > 0
+        low, high = (low, middle) if rising else (middle, high)
+    return base + low * free
+
+
+@pytest.mark.parametrize("refuses", [False, True], ids=["infinite", "raising"])
+@pytest.mark.parametrize("method", ["lbfgs", "auto"])
+def test_a_function_with_a_domain_runs_from_a_start_inside(refuses, method):
+    function, start = Entropy(refuses), np.array([2.0, 0.5, 0.5])
+    sol = tether.solve(function.sum(initial=start), TOTAL, method, tol=1e-9)
+    assert sol.success
+    np.testing.assert_allclose(sol.x, entropy_solution(), atol=1e-7)
+    assert all(x.any() for x in function.points)  # never at 0
+
+
+def test_where_zero_is_outside_the_functions_are_tried_at_x0():
+    sol = tether.solve(Entropy().sum(), TOTAL, "lbfgs", x0=[2.0, 0.5, 0.5], tol=1e-9)
+    np.testing.assert_allclose(sol.x, entropy_solution(), atol=1e-7)
+    wrong = FiniteSum(lambda x, batch: np.log(x), lambda x, batch: len(batch) * np.sum(x * np.log(x)), 5, 3)
+    with pytest.raises(ValueError, match=r"^value\(x, batch\) must return the mean over the batch"):
+        tether.solve(wrong, TOTAL, "lbfgs", x0=[2.0, 0.5, 0.5])
+
+
+def test_workers_whose_functions_have_a_domain_run_too():
+    parts = tether.Federation([Entropy().sum(), Entropy().sum()])
+    sol = tether.solve(parts, TOTAL, "lbfgs", x0=[2.0, 0.5, 0.5], tol=1e-9)
+    np.testing.assert_allclose(sol.x, entropy_solution(), atol=1e-7)
+
+
+def test_a_start_outside_the_domain_is_refused():
+    with pytest.raises(ValueError, match=r"^initial must be a point where value\(x, batch\) and gradient"):
+        Entropy().sum(initial=[1.0, -1.0, 1.0])
+    with pytest.raises(ValueError, match=r"^x0 must be a point where value\(x, batch\) and gradient"):
+        tether.solve(Entropy().sum(), TOTAL, "lbfgs", x0=[9.0, 0.0, 0.0])
+    with pytest.raises(ValueError, match=r"^F is not finite at the projection of x0"):
+        tether.solve(FiniteSum(lambda x, b: 1 / x, lambda x, b: np.sum(np.log(x)), 1, 3), None, "lbfgs")
+
+
+def test_outside_the_domain_there_is_neither_a_gradient_nor_a_warning():
+    seen = Entropy().sum(initial=np.ones(3)).evaluate(np.array([1.0, 0.0, -1.0]))
+    assert seen.value == math.inf and np.isnan(seen.gradient).all()
+
+
+def test_constants_are_estimated_only_for_methods_that_use_them(monkeypatch):
+    asked = []
+    estimate = tether.objectives.finite_sum.known_or_estimated
+    monkeypatch.setattr(
+        tether.objectives.finite_sum, "known_or_estimated", lambda *args: asked.append(1) or estimate(*args)
+    )
+    for method, times in {"lbfgs": 0, "auto": 0, "nesterov": 1}.items():
+        asked.clear()
+        assert tether.solve(_sum(), None, method, tol=1e-8).success
+        assert len(asked) == times, method
+    asked.clear()
+    assert tether.solve(tether.Federation([_sum(), _sum()]), None, "lbfgs").success
+    assert not asked
+
+
+def test_a_first_step_without_constants_finds_the_scale():
+    """Whatever the units of x and F, a handful of gradients is enough for a parabola."""
+    for unit in (1e-6, 1.0, 1e6):
+        for size in (1e-6, 1.0, 1e6):
+            parabola = FiniteSum(
+                lambda x, b, u=unit, s=size: s * (x - 3 * u) / u**2,
+                lambda x, b, u=unit, s=size: 0.5 * s * float(np.sum((x - 3 * u) ** 2)) / u**2,
+                1,
+                4,
+                initial=np.full(4, unit),
+                convex=True,
+            )
+            sol = tether.solve(parabola, None, "lbfgs", tol=0.0, max_passes=8)
+            np.testing.assert_allclose(sol.x, 3 * unit, rtol=1e-7)
+
+
+def test_convexity_is_looked_at_inside_the_domain():
+    """Between 0 and 1 only, and nowhere near 0, lies the dent."""
+
+    def value(x, batch):
+        return float(np.sum(np.sin(8.0 * x))) if np.all((x > 0.2) & (x < 0.9)) else np.inf
+
+    def gradient(x, batch):
+        return 8.0 * np.cos(8.0 * x)
+
+    assert not FiniteSum(gradient, value, 4, 3, initial=np.full(3, 0.5)).convex
+    assert Entropy().sum(initial=[1e-6, 1.0, 1e3]).convex

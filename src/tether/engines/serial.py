@@ -6,7 +6,7 @@ from tether.engines import local_work
 from tether.engines.averaging import form_reply
 from tether.engines.base import Engine
 from tether.engines.local_work import Memory, Worker
-from tether.objectives.pool import Card, Pool
+from tether.objectives.pool import Pool
 from tether.problem import Facts, Problem
 from tether.requests import Reply, Request
 
@@ -22,7 +22,7 @@ class Serial(Engine):
     def facts(self, problem: Problem) -> Facts:
         """Return the objective's own constants."""
         objective, work = problem.objective, ROUND_WORK + problem.constraint.work
-        return Facts.of(Pool([Card.of(objective)]), problem.seed, work / objective.sample_work)
+        return Facts.of(Pool([objective]), problem.seed, work / objective.sample_work)
 
     def exchange(self, problem: Problem, request: Request, memory: Memory) -> tuple[Reply, Memory]:
         """Work, project, settle."""

@@ -14,7 +14,7 @@ import numpy as np
 
 from tether.arrays import Array
 from tether.curvature import length_of
-from tether.objectives.pool import Card
+from tether.objectives.pool import Member
 from tether.requests import Descend, Gradient, Request
 
 
@@ -65,7 +65,7 @@ def check_form(worker: int, request: Request, upload: Upload) -> None:
             raise BadUpload(f"worker {worker} reports {name} = {value}, which cannot be below 0.")
 
 
-def check_cost(worker: int, request: Request, upload: Upload, card: Card) -> None:
+def check_cost(worker: int, request: Request, upload: Upload, card: Member) -> None:
     """Refuse a count of component gradients that a worker with such a card cannot have needed."""
     steps, batch = (request.steps, request.batch_size or 0) if isinstance(request, Descend) else (0, 0)
     most: float = 2 * (steps + 1) * max(card.n_samples, batch)  # each sample of a step, at the anchor too

@@ -54,6 +54,7 @@ class Reason(IntEnum):
     MANY_SAMPLES = 3
     QUICKER = 4
     OVERDUE = 5
+    WHOLE_BATCHES = 6
 
 
 WORDS = {
@@ -63,6 +64,7 @@ WORDS = {
     Reason.MANY_SAMPLES: "many samples: one projection a pass",
     Reason.QUICKER: "it gains more for what it costs",
     Reason.OVERDUE: "it would have been done by now",
+    Reason.WHOLE_BATCHES: "steps that take all samples",
 }
 FIELDS = {Running.NEWTON: "newton", Running.SKIP: "skip", Running.LBFGS: "lbfgs"}
 TITLES = {
@@ -143,23 +145,31 @@ class Auto(Method):
     def prepare(self, facts: Facts) -> "AutoAlgorithm":
         """Prepare the methods and choose the one to begin with."""
         newton = _newton(facts)
-        costs, walks = Costs.of(facts, newton), facts.n_samples >= FEW_SAMPLES and facts.smoothness.exact
+        costs, unfit = Costs.of(facts, newton), _unfit_for_walks(facts)
         if costs.newton <= CHEAP_NEWTON:
             first = Running.NEWTON, Reason.CHEAP_CURVATURE
-        elif walks:
+        elif unfit is None:
             first = Running.SKIP, Reason.MANY_SAMPLES
         else:
-            few = facts.n_samples < FEW_SAMPLES
-            first = Running.LBFGS, Reason.FEW_SAMPLES if few else Reason.ESTIMATED_SMOOTHNESS
+            first = Running.LBFGS, unfit
         return AutoAlgorithm(
             newton=newton,
-            skip=_FLAGSHIP.prepare(facts),
+            skip=_FLAGSHIP.prepare(facts if unfit is None else facts.unscaled()),  # nobody will walk
             lbfgs=_LBFGS.prepare(facts),
             first=first,
-            walks=walks,
+            walks=unfit is None,
             costs=costs,
             convexity=facts.smoothness.convexity,
         )
+
+
+def _unfit_for_walks(facts: Facts) -> Reason | None:
+    """Say what speaks against the flagship."""
+    if facts.n_samples < FEW_SAMPLES:
+        return Reason.FEW_SAMPLES
+    if facts.natural_batch >= facts.local_samples:
+        return Reason.WHOLE_BATCHES
+    return None if facts.smoothness.exact else Reason.ESTIMATED_SMOOTHNESS
 
 
 _FLAGSHIP = Anderson(ProxSkipSVRG(renew=True))

@@ -23,6 +23,8 @@ SMALLEST_CHANGE = 1e-8
 GRADIENT_ROUNDING = 1e-14  # of ||grad F||: a shorter P grad F would lead off the constraint
 VALUE_ROUNDING = 1e-13  # of F: a smaller change of it may be rounding
 FLOAT32_NOISE = 1e-11  # of F: an error as large as this is no rounding of float64, but of float32
+FIRST_SHARE = 1e-3  # of ||x||: the first step where L is not known
+SEEN_CURVATURE = 1e-6  # of the slope: a larger change of it shows the curvature of a first step
 TRIALS = 20  # after which a line search asks no more for curvature
 
 
@@ -57,7 +59,8 @@ class LBFGS(Method):
     memory : int, default 10
         Curvature pairs kept.
     smoothness : float, optional
-        L, which scales the first step. Open: the objective's L_F.
+        L, which scales the first step. Open: the objective's L_F where it is known, else a short step
+        finds the scale.
 
     Examples
     --------
@@ -77,8 +80,9 @@ class LBFGS(Method):
         check_settings(self)
 
     def prepare(self, facts: Facts) -> "LBFGSAlgorithm":
-        """Take L_F from the problem."""
-        smoothness = self.smoothness or positive(facts.smoothness.full)
+        """Take L_F from the problem, where that costs nothing."""
+        known = facts.smoothness.known
+        smoothness = self.smoothness or (positive(facts.smoothness.full) if known else None)
         concordance = facts.second_order.concordance
         return LBFGSAlgorithm(memory=self.memory, smoothness=smoothness, concordance=concordance)
 
@@ -91,7 +95,7 @@ class LBFGSAlgorithm(Algorithm[LBFGSState]):
     name: ClassVar[str] = "LBFGS"
 
     memory: int
-    smoothness: float
+    smoothness: float | None  # None: not known
     concordance: float = field(default=math.inf, repr=False)  # R with H(x + v) <= exp(R ||v||) H(x)
 
     def start(self, x: Array, clock: int = 0) -> LBFGSState:
@@ -114,7 +118,8 @@ class LBFGSAlgorithm(Algorithm[LBFGSState]):
         after = float(reply.gradient @ state.direction)
         if not _decreases(state, reply.value, before, after):
             return self._shorten(state, reply.value, before, after)
-        if after < CURVATURE * before and state.trials < TRIALS:
+        steep = after < CURVATURE * before and state.trials < TRIALS
+        if steep and not self._shows_scale(state, before, after):
             return _lengthen(state)
         return self._turn(self._learn(state, reply), reply)
 
@@ -135,7 +140,8 @@ class LBFGSAlgorithm(Algorithm[LBFGSState]):
         state = state._replace(idle=idle, stage=state.stage + 1)
         if idle:
             return without_pairs(state)
-        flat = float(s @ y) <= 1e-14 * float(y @ y) or float(np.linalg.norm(y)) <= noise
+        change = float(np.linalg.norm(y))
+        flat = float(s @ y) <= 1e-14 * float(np.linalg.norm(s)) * change or change <= noise
         if flat or state.image is None:
             return state
         pairs = zip(
@@ -147,7 +153,7 @@ class LBFGSAlgorithm(Algorithm[LBFGSState]):
     def _turn(self, state: LBFGSState, reply: Measured) -> LBFGSState:
         """Choose the next direction at an accepted point."""
         assert reply.gradient is not None
-        image, scale = image_of(reply), 1.0 if reply.curved is not None else 1.0 / self.smoothness
+        image, scale = image_of(reply), 1.0 if reply.curved is not None else self._first_scale(reply)
         direction = -_inverse_hessian(state, reply.gradient, image, scale)
         if float(direction @ reply.gradient) >= 0:  # rounding has spoilt the pairs
             state = without_pairs(state)
@@ -166,6 +172,18 @@ class LBFGSAlgorithm(Algorithm[LBFGSState]):
             noise=0.0,
             stuck=still,
         )
+
+    def _first_scale(self, reply: Measured) -> float:
+        """Return 1/L, or where L is not known what makes a step short against x."""
+        assert reply.gradient is not None
+        if self.smoothness is not None:
+            return 1.0 / self.smoothness
+        length = float(np.linalg.norm(reply.point)) or 1.0
+        return FIRST_SHARE * length / (float(np.linalg.norm(reply.gradient)) or 1.0)
+
+    def _shows_scale(self, state: LBFGSState, before: float, after: float) -> bool:
+        """Say whether a short first step was long enough to see the curvature, which scales the next one."""
+        return self.smoothness is None and not len(state.steps) and after - before > -SEEN_CURVATURE * before
 
     def estimate(self, state: LBFGSState) -> Array:
         """Return the last accepted point."""

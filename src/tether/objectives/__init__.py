@@ -13,6 +13,7 @@ from tether.objectives.finite_sum import FiniteSum
 from tether.objectives.glm import GLM
 from tether.objectives.losses import Loss
 from tether.objectives.quadratic import Quadratic
+from tether.objectives.separable import Separable
 
 __all__ = [
     "GLM",
@@ -22,6 +23,7 @@ __all__ = [
     "Loss",
     "Objective",
     "Quadratic",
+    "Separable",
     "Smoothness",
     "from_jax",
     "from_torch",

@@ -15,13 +15,15 @@ from tether.arrays import Array, Indices
 from tether.curvature import FORMS, SecondOrder
 from tether.digest import digest_of
 from tether.needs import Need
+from tether.objectives.domain import Domain
 from tether.objectives.shares import Shares
-from tether.objectives.smoothness import Smoothness
+from tether.objectives.smoothness import Constants, Smoothness
 from tether.objectives.walk import Walk, Walked, walk_in_numpy
 
 __all__ = ["Array", "Evaluation", "Indices", "Objective", "Smoothness"]
 
 Kind = dict[str, str | float | int | bool]  # settings by name
+HALVINGS = 50  # after which a shift counts as none
 INTERPRETED_STEP = 40_000.0  # numbers that compiled code reads while Python gets through a step
 
 
@@ -53,6 +55,8 @@ class Objective(ABC):
         Where a run starts if it is told nothing else; None: at 0.
     proven_convex : bool
         Whether the way it is made guarantees that F is convex.
+    domain : Domain, optional
+        Where F is finite, if it is known not to be so everywhere.
 
     Examples
     --------
@@ -81,6 +85,8 @@ class Objective(ABC):
     names: tuple[str, ...] | None = None
     initial: Array | None = None
     proven_convex: bool = False
+    domain: Domain | None = None
+    tries_zero: bool = True  # F may be looked at around 0 before a run that starts elsewhere
     uses_blas: bool = False  # for so much that it should have all its threads
     anchored_price: int = 2  # component gradients that a sample of an anchored step costs
     lacks: Mapping[Need, str] = {}
@@ -103,6 +109,15 @@ class Objective(ABC):
     @abstractmethod
     def smoothness(self) -> Smoothness:
         """The constants L_max, L_F and mu; computed once."""
+
+    def is_defined(self, x: Array, batch: Indices | None) -> bool:
+        """Say whether F is finite at x, as far as a batch shows."""
+        with np.errstate(all="ignore"):
+            return bool(np.isfinite(self.batch_gradient(x, batch)).all())
+
+    def constants(self) -> Constants:
+        """Return the same constants; where L costs passes over the data, it is left open until asked for."""
+        return self.smoothness
 
     @property
     def nonconvexity(self) -> str:
@@ -155,6 +170,16 @@ class Objective(ABC):
         return None
 
     @property
+    def draws(self) -> int:
+        """N', the steps of a pass that takes long rows in shares; 0: no row has shares."""
+        return 0 if self.shares is None else len(self.shares.order)
+
+    @property
+    def share(self) -> float:
+        """The largest smoothness constant of a share; 0: there are none."""
+        return 0.0 if self.shares is None else self.shares.largest
+
+    @property
     def second_order(self) -> SecondOrder:
         """What second derivatives cost; here, there are none."""
         return SecondOrder()
@@ -162,6 +187,14 @@ class Objective(ABC):
     def curvature(self, x: Array, form: str, batch: Indices | None = None) -> Array:
         """Return the second derivatives at x of F, or of f_B, in a form of `tether.curvature`."""
         raise NotImplementedError(f"{type(self).__name__} has no second derivatives")
+
+    def edge(self, x: Array) -> str:
+        """Say which variables are at an end of the domain; nothing if none is."""
+        return ""
+
+    def starting_at(self, x: Array) -> "Objective":
+        """Return this sum as a run from x sees it; most are the same wherever a run starts."""
+        return self
 
     def kind(self) -> Kind:
         """Return what must be the same for all workers of a federation: everything but the data."""
@@ -198,16 +231,34 @@ def require_form(objective: Objective, form: str) -> None:
 def probe_digest(objective: Objective, *settings: Any) -> str:
     """Return a digest of settings and of F and its gradient at two fixed points.
 
-    A few numbers stand for a gradient, all rounded to 10 digits: the number of threads that took part in a
-    sum changes the last ones.
+    The second is nearer to the first where F is not finite. A few numbers stand for a gradient, all rounded
+    to 10 digits: the number of threads that took part in a sum changes the last ones.
     """
     rng = np.random.default_rng(0)
     home = np.zeros(objective.dim) if objective.initial is None else objective.initial
     seen = []
-    for x in (home, home + 0.1 * rng.standard_normal(objective.dim)):
+    for x in (home, home + defined_shift(objective, home, 0.1 * rng.standard_normal(objective.dim), None)):
         value, gradient, _ = objective.evaluate(x)
         length = float(np.linalg.norm(gradient))
         shares = rng.standard_normal((3, objective.dim)) @ gradient / (length or 1.0)
         seen += [f"{value:.9e}", f"{length:.9e}", *(f"{share:.9f}" for share in shares)]
     kind = type(objective).__name__
     return digest_of(kind, objective.n_samples, objective.dim, home, *settings, *seen)
+
+
+def centres(objective: Objective) -> list[Array]:
+    """Return where F is looked at before a run: around its start, and around 0 if that is no risk."""
+    zero = np.zeros(objective.dim)
+    if objective.initial is None:
+        return [zero]
+    also = objective.tries_zero and objective.initial.any() and objective.is_defined(zero, None)
+    return [objective.initial, *([zero] if also else [])]
+
+
+def defined_shift(objective: Objective, home: Array, shift: Array, batch: Indices | None) -> Array:
+    """Return a shift from a point, halved until F is finite on both sides of it, and once more for room."""
+    for halvings in range(HALVINGS):
+        if all(objective.is_defined(home + sign * shift, batch) for sign in (1.0, -1.0)):
+            return 0.5 * shift if halvings else shift
+        shift = 0.5 * shift
+    return shift

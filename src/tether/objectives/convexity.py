@@ -2,8 +2,9 @@
 
 Gradients of a convex function never turn back: (grad f(x) - grad f(y))^T (x - y) >= mu ||x - y||^2 for all x
 and y. One pair that says otherwise is proof. Pairs are tried on lines through the point at which a run
-starts, and through 0. Random pairs rarely find it in many dimensions, so at the ends of each line a few steps
-of Lanczos look for the direction of the smallest curvature.
+starts, and through 0 where F is finite there, as far as F is finite. Random pairs rarely find it in many
+dimensions, so at the ends of each line a few steps of Lanczos look for the direction of the smallest
+curvature.
 """
 
 import math
@@ -15,7 +16,7 @@ import numpy as np
 from scipy.linalg import eigh_tridiagonal
 
 from tether.arrays import Array, Indices
-from tether.objectives.base import Objective
+from tether.objectives.base import Objective, centres, defined_shift
 
 _SAMPLES = 256  # that are looked at; what they show is then looked at with all
 _RADII = (1e-3, 0.1, 1.0, 10.0)  # of the surroundings, relative to the size of the point
@@ -38,11 +39,10 @@ def as_convex(value: Any) -> bool | None:
 def nonconvexity_of(objective: Objective, convexity: float) -> str:
     """Say what shows that F is not convex with this mu; return nothing if nothing does."""
     rng = np.random.default_rng(0)
-    home = np.zeros(objective.dim) if objective.initial is None else objective.initial
     n = objective.n_samples
     some = None if n <= _SAMPLES else np.sort(rng.choice(n, _SAMPLES, replace=False))
     with np.errstate(all="ignore"):  # a function need not be finite everywhere
-        for base, other in _pairs(home, _gradient(objective, some), rng):
+        for base, other in _pairs(objective, some, rng):
             if (
                 _turns_back(_gradient(objective, some), base, other, convexity)
                 and (some is None or _turns_back(_gradient(objective, None), base, other, convexity))
@@ -52,20 +52,31 @@ def nonconvexity_of(objective: Objective, convexity: float) -> str:
     return ""
 
 
-def _pairs(home: Array, gradient: Gradient, rng: np.random.Generator) -> Iterator[tuple[Array, Array]]:
-    """Yield neighbours on lines through home and through 0, and lowest neighbours of their ends."""
-    origin = np.zeros_like(home)
-    for centre in (home, origin) if home.any() else (origin,):
+def _pairs(
+    objective: Objective, some: Indices | None, rng: np.random.Generator
+) -> Iterator[tuple[Array, Array]]:
+    """Yield neighbours on lines through the start and through 0, and lowest neighbours of their ends."""
+    gradient = _gradient(objective, some)
+    for centre in centres(objective):
         for radius in max(1.0, float(np.linalg.norm(centre))) * np.array(_RADII):
-            direction = rng.standard_normal(len(home))
+            direction = rng.standard_normal(len(centre))
             reach = radius * direction / np.linalg.norm(direction)
+            reach = defined_shift(objective, centre, reach, some)
             yield from pairwise(centre + share * reach for share in _SHARES)
             for end in (centre + reach, centre - reach):
-                yield end, _lowest_neighbour(gradient, end, radius)
+                yield end, _lowest_neighbour(gradient, end, float(np.linalg.norm(reach)))
 
 
 def _gradient(objective: Objective, batch: Indices | None) -> Gradient:
-    return lambda x: objective.batch_gradient(x, batch)
+    """Return the gradient of a batch as a function of x; NaN where it refuses to be computed."""
+
+    def gradient(x: Array) -> Array:
+        try:
+            return objective.batch_gradient(x, batch)
+        except (ValueError, ArithmeticError):  # as math.log says it
+            return np.full(len(x), math.nan)
+
+    return gradient
 
 
 def _is_defined(objective: Objective, x: Array) -> bool:

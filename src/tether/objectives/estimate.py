@@ -1,7 +1,7 @@
 """Smoothness constants of objectives that are known by their gradients alone.
 
 Power iteration on differences of gradients around a point: (grad f(x + r v) - grad f(x)) / r is the Hessian
-times v. What it finds are curvatures near 0 and near where a run starts, and of some samples, so they are
+times v. What it finds are curvatures near where a run starts and near 0, and of some samples, so they are
 estimates, with a margin.
 """
 
@@ -13,8 +13,9 @@ import numpy as np
 
 from tether.arrays import Array, Indices
 from tether.inputs import nonnegative
-from tether.objectives.base import Objective, Smoothness
+from tether.objectives.base import Objective, Smoothness, centres, defined_shift
 from tether.objectives.convexity import nonconvexity_of
+from tether.objectives.smoothness import Constants, OpenSmoothness
 
 _RADIUS = 1e-3
 _FULL_STEPS, _FULL_MARGIN = 15, 1.25
@@ -32,6 +33,13 @@ def known_or_estimated(
     else:
         found = estimated_smoothness(objective, convexity)
     return found._replace(convexity=0.0) if found.convexity and not objective.convex else found
+
+
+def known_or_open(objective: Objective, known: float | Smoothness | None, convexity: float) -> Constants:
+    """Return what the user knows of the constants; L is left open where it would have to be estimated."""
+    if known is not None:
+        return objective.smoothness
+    return OpenSmoothness(convexity if objective.convex else 0.0, lambda: objective.smoothness)
 
 
 def told_or_seen(
@@ -75,15 +83,13 @@ def with_ridge(known: float | Smoothness | None, l2: float) -> float | Smoothnes
 
 def estimated_smoothness(objective: Objective, convexity: float) -> Smoothness:
     """Return L_F from full gradients and L_max from a few dozen samples; the same at every call."""
-    places = [np.zeros(objective.dim)]
-    if objective.initial is not None and objective.initial.any():
-        places.append(objective.initial)
-    found = [_constants_near(objective, place) for place in places]
+    with np.errstate(all="ignore"):
+        found = [_constants_near(objective, place) for place in centres(objective)]
     largest, full = (float(np.max(each)) for each in zip(*found, strict=True))
     if not (math.isfinite(full) and full > 0.0):
         raise ValueError(
-            f"smoothness could not be estimated, the gradient near x = 0 changes at rate {full:g}; "
-            "look for NaN in the data, or give a number."
+            f"smoothness could not be estimated, the gradient near the start changes at rate {full:g}; "
+            'look for NaN in the data, give a number, or take a method that needs none, such as "lbfgs".'
         )
     return Smoothness(max(largest, full, convexity), max(full, convexity), convexity, exact=False)
 
@@ -92,12 +98,14 @@ def _constants_near(objective: Objective, place: Array) -> tuple[float, float]:
     """Return estimates of L_max and L_F near a point, with their margins."""
     rng = np.random.default_rng(0)
     n, start = objective.n_samples, rng.standard_normal(objective.dim)
-    full = _curvature(_gradient_of(objective, None), place, start, _FULL_STEPS)
+    shift = defined_shift(objective, place, _RADIUS * start / np.linalg.norm(start), None)
+    radius = float(np.linalg.norm(shift))
+    full = _curvature(_gradient_of(objective, None), place, start, _FULL_STEPS, radius)
     largest = 0.0
     for i in rng.choice(n, size=min(n, _SAMPLES), replace=False):
         start = rng.standard_normal(objective.dim)
         sample = _gradient_of(objective, np.array([i]))
-        largest = max(largest, _curvature(sample, place, start, _SAMPLE_STEPS))
+        largest = max(largest, _curvature(sample, place, start, _SAMPLE_STEPS, radius))
     return _SAMPLE_MARGIN * largest, _FULL_MARGIN * full
 
 
@@ -105,13 +113,15 @@ def _gradient_of(objective: Objective, batch: Indices | None) -> Callable[[Array
     return lambda x: objective.batch_gradient(x, batch)
 
 
-def _curvature(gradient: Callable[[Array], Array], place: Array, start: Array, steps: int) -> float:
+def _curvature(
+    gradient: Callable[[Array], Array], place: Array, start: Array, steps: int, radius: float
+) -> float:
     """Return the largest ||H v|| over a power iteration; no larger than the norm of H."""
     here = gradient(place)
     v, largest = start, 0.0
     for _ in range(steps):
         v = v / np.linalg.norm(v)
-        change = (gradient(place + _RADIUS * v) - here) / _RADIUS
+        change = (gradient(place + radius * v) - here) / radius
         length = float(np.linalg.norm(change))
         if not length > 0.0:  # also stops at NaN
             return length if math.isnan(length) else largest

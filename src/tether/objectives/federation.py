@@ -17,7 +17,8 @@ from tether.digest import digest_of
 from tether.lazy import lazy
 from tether.names import common_names
 from tether.objectives.base import Evaluation, Kind, Objective, Smoothness, require_form
-from tether.objectives.pool import Card, Pool, check_kinds, shares_kernels, weighted, weights_of
+from tether.objectives.pool import Pool, check_kinds, shares_kernels, weighted, weights_of
+from tether.objectives.smoothness import Constants
 from tether.threads import one_blas_thread
 
 
@@ -116,13 +117,23 @@ class Federation(Objective):
     @lazy
     def smoothness(self) -> Smoothness:
         """The constants of the worst worker, because every worker walks alone; mu is their mean."""
-        return self.pool.smoothness
+        with one_blas_thread():  # once for all: many small products, and setting it takes longer than one
+            return self.pool.smoothness
+
+    def constants(self) -> Constants:
+        """Return those of the workers together, open where theirs are."""
+        return self.pool.constants()
 
     @lazy
     def pool(self) -> Pool:
         """What is known of the workers together."""
-        with one_blas_thread():  # once for all: many small products, and setting it takes longer than one
-            return Pool([Card.of(local) for local in self.objectives])
+        return Pool(self.objectives)
+
+    def starting_at(self, x: Array) -> Objective:
+        """Return the workers as a run from x sees them."""
+        seen = [local.starting_at(x) for local in self.objectives]
+        same = all(one is other for one, other in zip(seen, self.objectives, strict=True))
+        return self if same else Federation(seen)
 
     def kind(self) -> Kind:
         """That of each worker."""

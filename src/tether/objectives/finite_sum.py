@@ -1,8 +1,10 @@
 """Any smooth finite sum, by NumPy functions of the user's."""
 
 import inspect
+import math
 from collections.abc import Callable
 from contextlib import suppress
+from copy import copy
 from typing import Any
 
 import numpy as np
@@ -10,12 +12,19 @@ from numpy.typing import NDArray
 
 from tether.arrays import Array, Indices
 from tether.curvature import SecondOrder
-from tether.inputs import dimension, nonnegative, positive_integer, shown
+from tether.inputs import dimension, nonnegative, positive_integer, shown, vector
 from tether.lazy import lazy
 from tether.objectives.base import Evaluation, Objective, Smoothness, probe_digest, require_form
 from tether.objectives.convexity import as_convex
-from tether.objectives.estimate import checked_smoothness, known_or_estimated, told, told_or_seen
+from tether.objectives.estimate import (
+    checked_smoothness,
+    known_or_estimated,
+    known_or_open,
+    told,
+    told_or_seen,
+)
 from tether.objectives.own_hessian import OwnHessian
+from tether.objectives.smoothness import Constants
 
 Function = Callable[[Array, Indices], Any]
 
@@ -31,19 +40,24 @@ class FiniteSum(Objective):
         ``gradient(x, batch)`` returns the gradient of f_B, an array of p floats; ``batch`` is a
         one-dimensional integer array of sample numbers.
     value : callable
-        ``value(x, batch)`` returns f_B(x).
+        ``value(x, batch)`` returns f_B(x), +inf where x is outside its domain (entropy, logarithms,
+        barriers); line searches come back from there, and the gradient is not asked for.
     n_samples : int
         N.
     dim : int
         p, the length of x.
     smoothness : float or Smoothness, optional
-        A constant L for which every f_i is L-smooth, or all constants. Estimated from gradients around 0 if
-        it is not given: the estimate costs some fifteen passes, once.
+        A constant L for which every f_i is L-smooth, or all constants. If it is not given and a method needs
+        it, it is estimated from gradients around the start: some fifteen passes, once. L-BFGS does not.
     convexity : float
         mu, a constant for which F is mu-strongly convex. Gap certificates rest on it.
     convex : bool, optional
         True: F is convex, on your word. False: it is not, so nothing is certified and ``convexity`` is not
-        used. By default gradients at some pairs of points are looked at; see ``nonconvexity``.
+        used. By default gradients at some pairs of points around the start are looked at; see
+        ``nonconvexity``.
+    initial : array of shape (p,), optional
+        Where runs start unless they are told otherwise, 0 by default. The functions are tried there; where
+        they are not finite at 0, at the x0 of a run.
     hessian : callable, optional
         ``hessian(x, batch)`` returns the Hessian of f_B, for methods that use curvature: a symmetric array or
         sparse matrix of shape (p, p), or, if it is diagonal everywhere, the p numbers of its diagonal. It is
@@ -69,6 +83,7 @@ class FiniteSum(Objective):
     """
 
     uses_blas = True  # perhaps: the functions are the user's
+    tries_zero = False  # perhaps outside their domain
 
     def __init__(
         self,
@@ -81,6 +96,7 @@ class FiniteSum(Objective):
         convexity: float = 0.0,
         convex: bool | None = None,
         hessian: Function | None = None,
+        initial: Any = None,
     ) -> None:
         self.n_samples = positive_integer("n_samples", n_samples)
         self.dim = dimension("dim", dim)
@@ -89,17 +105,39 @@ class FiniteSum(Objective):
         self._convex = as_convex(convex)
         self._gradient, self._value = _callable("gradient", gradient), _callable("value", value)
         self._hessian = None if hessian is None else OwnHessian(_callable("hessian", hessian), self.dim)
-        self._try_once()
-        with suppress(ValueError):  # which comes again, in its place, when all samples are asked for
-            _ = self.nonconvexity  # now, so that a run calls the functions for its own needs alone
+        self.initial = None if initial is None else vector("initial", initial, self.dim).copy()
+        self._begin("initial")
 
     def evaluate(self, x: Array) -> Evaluation:
-        """Return F(x) and its gradient; there are no slopes to keep."""
-        return Evaluation(self.value(x), self._checked_gradient(x, np.arange(self.n_samples)))
+        """Return F(x) and its gradient, NaN outside the domain; there are no slopes to keep."""
+        value = self.value(x)
+        if not math.isfinite(value):
+            return Evaluation(value, np.full(self.dim, math.nan))
+        return Evaluation(value, self._checked_gradient(x, np.arange(self.n_samples)))
 
     def value(self, x: Array) -> float:
-        """Return F(x)."""
-        return self._checked_value(x, np.arange(self.n_samples))
+        """Return F(x); outside the domain quietly."""
+        with np.errstate(over="ignore", divide="ignore", invalid="ignore"):
+            return self._checked_value(x, np.arange(self.n_samples))
+
+    def is_defined(self, x: Array, batch: Indices | None) -> bool:
+        """Say whether F is finite at x, by the values of a batch: formulas of gradients may go on outside."""
+        with np.errstate(all="ignore"):
+            try:
+                value = self._checked_value(x, np.arange(self.n_samples) if batch is None else batch)
+            except (ValueError, ArithmeticError):  # as math.log says it
+                return False
+        return math.isfinite(value)
+
+    def starting_at(self, x: Array) -> Objective:
+        """Return these functions, tried at x if they could not be tried before."""
+        if self._tried:
+            return self
+        twin = copy(self)
+        twin.__dict__.pop("nonconvexity", None)
+        twin.initial = x
+        twin._begin("x0")
+        return twin
 
     def batch_gradient(
         self, x: Array, batch: Indices | None, anchor: Array | None = None, slopes: Array | None = None
@@ -127,9 +165,15 @@ class FiniteSum(Objective):
         """What was given, or estimates with a margin."""
         return known_or_estimated(self, self._known, self._convexity)
 
+    def constants(self) -> Constants:
+        """Return what was given; L is left open where it would have to be estimated."""
+        return known_or_open(self, self._known, self._convexity)
+
     @lazy
     def nonconvexity(self) -> str:
         """What shows that F is not convex, or not as strongly as was said; empty where nothing does."""
+        if not self._tried and self._convex is None:
+            return ""
         return told_or_seen(self, self._convex, self._known, self._convexity)
 
     def digest(self) -> str:
@@ -154,17 +198,35 @@ class FiniteSum(Objective):
             )
         return float(value)
 
-    def _try_once(self) -> None:
+    def _begin(self, start: str) -> None:
+        """Try the functions where a run starts, if they can be there; ``start`` is the argument's name."""
+        x = np.zeros(self.dim) if self.initial is None else self.initial
+        self._tried = self.initial is not None or self._is_tame(x)
+        if self._tried:
+            self._try_at(x, start)
+            with suppress(ValueError):  # which comes again, in its place, when all samples are asked for
+                _ = self.nonconvexity  # now, so that a run calls the functions for its own needs alone
+
+    def _is_tame(self, x: Array) -> bool:
+        """Say whether both functions can be called at x and return nothing infinite there."""
+        with np.errstate(all="ignore"):
+            try:
+                said = [function(x, np.arange(1)) for function in (self._value, self._gradient)]
+            except (ValueError, ArithmeticError, AssertionError):  # as functions with a domain refuse a point
+                return False
+        parts = [_as_array(name, part) for name, part in zip(("value", "gradient"), said, strict=True)]
+        return all(part.dtype.kind != "f" or bool(np.isfinite(part).all()) for part in parts)
+
+    def _try_at(self, x: Array, start: str) -> None:
         """Call both functions for one sample, so that a mistake shows where it was made."""
-        x, batch = np.zeros(self.dim), np.arange(1)
-        if not np.isfinite(self._checked_gradient(x, batch)).all():
+        batch = np.arange(1)
+        with np.errstate(all="ignore"):
+            finite = math.isfinite(self._checked_value(x, batch))
+            finite = finite and bool(np.isfinite(self._checked_gradient(x, batch)).all())
+        if not finite:
             raise ValueError(
-                "gradient(x, batch) must be finite, got NaN or infinite entries at x = 0, sample 0."
-            )
-        value = self._checked_value(x, batch)
-        if not np.isfinite(value):
-            raise ValueError(
-                f"value(x, batch) must return one finite number, the mean over the batch, got {value!r}."
+                f"{start} must be a point where value(x, batch) and gradient(x, batch) are finite, but for "
+                "sample 0 they are not; choose another one."
             )
         self._require_means(x)
         if self._hessian is not None:

@@ -16,6 +16,7 @@ from tether.arrays import Array
 from tether.curvature import SecondOrder
 from tether.objectives.base import Kind, Objective, Smoothness
 from tether.objectives.design import COMPILE_FROM
+from tether.objectives.smoothness import Constants, OpenSmoothness
 from tether.objectives.weighted import Weighted
 
 
@@ -34,10 +35,13 @@ class Card(NamedTuple):
     draws: int = 0  # N', the steps of a pass that takes long rows in shares; 0: no row has shares
     share: float = 0.0  # the largest smoothness constant of a share
 
+    def constants(self) -> Smoothness:
+        """Return the constants, all of them known."""
+        return self.smoothness
+
     @classmethod
     def of(cls, objective: Objective) -> "Card":
         """Return the card of an objective."""
-        shares = objective.shares
         return cls(
             objective.n_samples,
             objective.mass,
@@ -48,16 +52,19 @@ class Card(NamedTuple):
             objective.convex,
             objective.proven_convex,
             objective.second_order,
-            0 if shares is None else len(shares.order),
-            0.0 if shares is None else shares.largest,
+            objective.draws,
+            objective.share,
         )
+
+
+Member = Card | Objective
 
 
 @dataclass(frozen=True)
 class Pool:
-    """All workers together."""
+    """All workers together: their cards, or the objectives themselves where they are in this process."""
 
-    cards: Sequence[Card]
+    cards: Sequence[Member]
 
     @property
     def n_samples(self) -> int:
@@ -84,6 +91,14 @@ class Pool:
             float(np.mean([one.convexity for one in weighted])) if self.convex else 0.0,
             all(one.exact for one in weighted),
         )
+
+    def constants(self) -> Constants:
+        """Return the same constants; where a worker leaves L open, it is computed when it is asked for."""
+        each = [card.constants() for card in self.cards]
+        if all(one.known for one in each):
+            return self.smoothness
+        mus = self.weights * [one.convexity for one in each]
+        return OpenSmoothness(float(np.mean(mus)) if self.convex else 0.0, lambda: self.smoothness)
 
     @property
     def convex(self) -> bool:
@@ -112,12 +127,14 @@ class Pool:
     @property
     def draws(self) -> int:
         """N', all workers together; 0 if nobody has shares."""
-        shared = any(card.draws for card in self.cards)
+        shared = any(card.draws > 0 for card in self.cards)
         return sum(card.draws or card.n_samples for card in self.cards) if shared else 0
 
     @property
     def share(self) -> float:
-        """A constant that holds for every share of every worker."""
+        """A constant that holds for every share of every worker; 0 if nobody has shares."""
+        if not self.draws:
+            return 0.0
         each = [card.share if card.draws else card.smoothness.maximum for card in self.cards]
         return float(np.max(self.weights * each))
 

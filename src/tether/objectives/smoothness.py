@@ -1,7 +1,9 @@
 """The constants of a finite sum, checked when they are put together."""
 
 import math
-from typing import Any, NamedTuple, Self
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, ClassVar, NamedTuple, Self
 
 from tether.inputs import nonnegative, switch
 
@@ -40,6 +42,8 @@ class Smoothness(_Constants):
 
     __slots__ = ()
 
+    known: ClassVar[bool] = True
+
     def __new__(cls, maximum: float, full: float, convexity: float, exact: bool = True) -> Self:
         """Refuse what cannot be the constants of a function."""
         largest, whole = nonnegative("maximum", maximum), nonnegative("full", full)
@@ -64,6 +68,48 @@ class Smoothness(_Constants):
         if n == 1:
             return self.maximum
         return n * (b - 1) / (b * (n - 1)) * self.full + (n - b) / (b * (n - 1)) * self.maximum
+
+
+@dataclass(frozen=True)
+class OpenSmoothness:
+    """Constants of which only mu is known: L is estimated if somebody asks for it.
+
+    Examples
+    --------
+    >>> from tether.objectives.smoothness import OpenSmoothness
+    >>> constants = OpenSmoothness(0.1, lambda: print("estimating") or Smoothness(4.0, 1.0, 0.1, exact=False))
+    >>> constants.convexity, constants.known
+    (0.1, False)
+    >>> constants.full
+    estimating
+    1.0
+    """
+
+    convexity: float
+    find: Callable[[], Smoothness]
+
+    known: ClassVar[bool] = False
+    exact: ClassVar[bool] = False
+
+    @property
+    def maximum(self) -> float:
+        """L_max, by estimate."""
+        return self.find().maximum
+
+    @property
+    def full(self) -> float:
+        """L_F, by estimate."""
+        return self.find().full
+
+    def _replace(self, **changes: Any) -> Smoothness:
+        return self.find()._replace(**changes)
+
+    def of_batch(self, batch_size: int, n_samples: int) -> float:
+        """Return L(b), by estimate."""
+        return self.find().of_batch(batch_size, n_samples)
+
+
+Constants = Smoothness | OpenSmoothness
 
 
 def require_moderate(name: str, constant: float) -> None:

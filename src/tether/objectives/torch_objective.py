@@ -17,7 +17,15 @@ from tether.inputs import nonnegative
 from tether.lazy import lazy
 from tether.objectives.base import Evaluation, Kind, Objective, Smoothness, probe_digest, require_form
 from tether.objectives.convexity import as_convex
-from tether.objectives.estimate import checked_smoothness, known_or_estimated, told, told_or_seen, with_ridge
+from tether.objectives.estimate import (
+    checked_smoothness,
+    known_or_estimated,
+    known_or_open,
+    told,
+    told_or_seen,
+    with_ridge,
+)
+from tether.objectives.smoothness import Constants
 from tether.objectives.torch_curvature import gauss_newton_rows, hessian_rows
 from tether.objectives.torch_data import tensors_of
 
@@ -79,6 +87,10 @@ class TorchObjective(Objective):
     def smoothness(self) -> Smoothness:
         """What was given plus the ridge, or estimates with a margin."""
         return known_or_estimated(self, self._known, self._convexity + self.l2)
+
+    def constants(self) -> Constants:
+        """Return what was given; L is left open where it would have to be estimated."""
+        return known_or_open(self, self._known, self._convexity + self.l2)
 
     @lazy
     def nonconvexity(self) -> str:

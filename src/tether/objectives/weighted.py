@@ -7,6 +7,7 @@ from tether.curvature import SecondOrder
 from tether.digest import digest_of
 from tether.objectives.base import Evaluation, Kind, Objective, Smoothness
 from tether.objectives.shares import Shares
+from tether.objectives.smoothness import Constants, OpenSmoothness
 from tether.objectives.walk import Walk, Walked
 
 
@@ -28,7 +29,7 @@ class Weighted(Objective):
         self.n_samples, self.dim = objective.n_samples, objective.dim
         self.uses_blas, self.anchored_price = objective.uses_blas, objective.anchored_price
         self.names, self.initial = objective.names, objective.initial
-        self.proven_convex = objective.proven_convex
+        self.proven_convex, self.domain = objective.proven_convex, objective.domain
 
     def evaluate(self, x: Array) -> Evaluation:
         """Return weight f(x) and its gradient; slopes stay those of f."""
@@ -45,6 +46,17 @@ class Weighted(Objective):
     def smoothness(self) -> Smoothness:
         """The constants of f, times the weight."""
         return self.objective.smoothness.times(self.weight)
+
+    def constants(self) -> Constants:
+        """Return the constants of f times the weight, open where those of f are."""
+        found = self.objective.constants()
+        if isinstance(found, OpenSmoothness):
+            return OpenSmoothness(self.weight * found.convexity, lambda: self.smoothness)
+        return found.times(self.weight)
+
+    def edge(self, x: Array) -> str:
+        """That of f."""
+        return self.objective.edge(x)
 
     @property
     def second_order(self) -> SecondOrder:

@@ -6,6 +6,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from tether.objectives import Objective
 from tether.requests import Gradient, Measured
 from tether.run.record import Record
 from tether.run.seen import Incumbent
@@ -44,7 +45,8 @@ class Closing:
         best = run.best
         if best is None and self.conversation.sees:
             raise ValueError(
-                "F is not finite at the projection of x0; choose another x0 or rescale the data."
+                "F is not finite at the projection of x0; choose an x0 that satisfies the equations inside "
+                "the domain of F, or rescale the data."
             )
         if best is None:
             nan = math.nan
@@ -92,7 +94,8 @@ class Closing:
         words = status.message
         if status is Status.CONVERGED and math.isnan(gap):
             words = "the projected gradient is within tol"
-        remarks = [words + detail, algorithm.describe(run.state), self.way.note, self._doubt(run)]
+        edge = "" if status is Status.CONVERGED else _edge(self.way.original.objective, best)
+        remarks = [words + detail, edge, algorithm.describe(run.state), self.way.note, self._doubt(run)]
         return Solution(
             x=best.x,
             fun=best.value,
@@ -122,6 +125,12 @@ class Closing:
             return Accuracy(self.way.tol, 0.0)
         facts = self.conversation.facts
         return Accuracy(self.way.tol, self.way.convexity(facts), facts.second_order.concordance)
+
+
+def _edge(objective: Objective, best: Incumbent) -> str:
+    """Say where a run came to the edge of the domain of F, beyond which no line search goes."""
+    found = objective.edge(best.x)
+    return f"{found}, which is no constraint: what F has beyond it cannot be found" if found else ""
 
 
 def _judged(status: Status, accurate: bool) -> Status:

@@ -17,7 +17,7 @@ from tether.run.budgets import Budgets
 from tether.run.keeper import Identity, as_path
 from tether.run.solution import Solution
 from tether.run.turn import Conversation, Run
-from tether.shortcuts import Way, shortest_way
+from tether.shortcuts import Way, shortest_way, started_inside
 
 
 class Terms(NamedTuple):
@@ -56,6 +56,8 @@ class Opening:
             constraint.lacks,
             self.engine.lacks,
         )
+        if self._x0 is not None:
+            self._objective = self._objective.starting_at(constraint.project(self._x0))
         problem = self.engine.prepare(Problem(self._objective, constraint, self._seed))
         straight = Way(problem=problem, original=problem, method=self.method, tol=tol)
         if not (self.method.takes_shortcuts and self.engine.local):
@@ -71,7 +73,10 @@ class Opening:
             start = way.lower(self._x0)
         elif start is None and self._objective.initial is not None:
             start = way.lower(self._objective.initial)
-        return conversation, conversation.begin(np.zeros(facts.dim) if start is None else start, warm)
+        start = np.zeros(facts.dim) if start is None else start
+        if self.engine.local:
+            start = started_inside(way.problem, start)
+        return conversation, conversation.begin(start, warm)
 
     def identity(self, way: Way, conversation: Conversation) -> Identity:
         """Return what tells this run from others."""
@@ -91,8 +96,8 @@ def as_objective(objective: Any) -> Objective:
     """Return an objective, or refuse what is none."""
     if not isinstance(objective, Objective):
         raise TypeError(
-            "objective must be a GLM, Quadratic, FiniteSum, Federation, or come from from_jax or from_torch; "
-            f"got {type(objective).__name__}."
+            "objective must be a GLM, Quadratic, Separable, FiniteSum, Federation, or come from from_jax or "
+            f"from_torch; got {type(objective).__name__}."
         )
     return objective
 

@@ -6,7 +6,7 @@ from typing import NamedTuple
 import numpy as np
 
 from tether.arrays import Array
-from tether.objectives.base import Smoothness
+from tether.objectives.smoothness import Constants
 from tether.requests import Measured
 
 ROUNDING = 1e-15  # relative error of a projected gradient, about
@@ -107,11 +107,12 @@ def bend_at(reply: Measured) -> Bend | None:
     return Bend(curved.decrement, curved.distance, curved.smallest)
 
 
-def lowest_value(reply: Measured, constants: Smoothness) -> float:
+def lowest_value(reply: Measured, constants: Constants) -> float:
     """Return the lowest F that a measured point allows, unless the curvature is below what rounding shows."""
     if not (math.isfinite(reply.value) and math.isfinite(reply.certificate)):
         return -math.inf
-    return reply.value - gap_bound(reply, constants.convexity or FLAT_CURVATURE * (constants.full or 1.0))
+    largest = constants.full if constants.known else 0.0
+    return reply.value - gap_bound(reply, constants.convexity or FLAT_CURVATURE * (largest or 1.0))
 
 
 def contradiction(one: Tangent, other: Tangent, convexity: float) -> str:

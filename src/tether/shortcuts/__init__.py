@@ -1,13 +1,15 @@
 """Ways around the loop: a linear system instead of a run, or a run on less data; each with its way back.
+And a better start where the nearest one is outside the domain of F.
 
 A shortcut is a function of a `Way`, the straight one, that returns a better one or None.
 """
 
+from tether.shortcuts.inside import started_inside
 from tether.shortcuts.optimality_system import solved_directly
 from tether.shortcuts.projected_data import with_projected_data
 from tether.shortcuts.way import Way
 
-__all__ = ["SHORTCUTS", "Way", "shortest_way"]
+__all__ = ["SHORTCUTS", "Way", "shortest_way", "started_inside"]
 
 SHORTCUTS = (with_projected_data, solved_directly)
 

@@ -17,7 +17,7 @@ from tether.engines.flower.reading import BadAnswer, read_tuple, read_upload, re
 from tether.engines.flower.records import size
 from tether.engines.flower.worker_table import WorkerTable
 from tether.engines.uploads import BadUpload, Upload, check_cost, check_form, curvature_length, overflow
-from tether.objectives.pool import Card
+from tether.objectives.pool import Member
 from tether.requests import Request
 
 log = logging.getLogger("tether")
@@ -28,7 +28,7 @@ class Answers:
     """The answers to one request, by worker."""
 
     request: Request
-    cards: Sequence[Card]  # what workers said of their data
+    cards: Sequence[Member]  # what workers said of their data
     table: WorkerTable
     single: bool  # whether vectors come in single precision
     uploads: dict[int, Upload] = field(default_factory=dict)
