@@ -4,6 +4,7 @@ C comes as factors (N rows c_i, a finite sum of squares) or as a matrix (one com
 behind one interface; a quadratic's gradient is affine, so the difference of two of them is one product.
 """
 
+import copy
 from abc import ABC, abstractmethod
 from typing import TYPE_CHECKING, Any, final
 
@@ -20,6 +21,7 @@ from tether.lazy import lazy
 from tether.names import column_names
 from tether.objectives.base import Evaluation, Kind, Objective, Smoothness
 from tether.objectives.design import COMPILE_FROM, as_design
+from tether.objectives.shares import Shares, shares_of
 from tether.objectives.smoothness import require_moderate
 from tether.objectives.spectrum import (
     gram_is_affordable,
@@ -41,6 +43,7 @@ from tether.objectives.walk import Walk, Walked, walk_in_numpy
 if TYPE_CHECKING:
     from tether.objectives.compiled import Compiled
 
+_LAZY_NAMES = ("smoothness", "shares", "natural_batch", "sample_work", "_compiled")
 _BLAS_WIDTH = 1000  # size from which a product with a matrix is worth all threads of BLAS
 
 
@@ -160,8 +163,23 @@ class Quadratic(Objective):
         with threads.importing:  # numba takes its time
             from tether.objectives.compiled import FACTOR, Model, compile_model
 
-        model = Model(FACTOR, 0.0, np.zeros(self.n_samples), None, 1, 0.0, self.linear)
+        model = Model(FACTOR, 0.0, np.zeros(self.n_samples), self.form.weights, 1, 0.0, self.linear)
         return compile_model(self.form.design, model)
+
+    @lazy
+    def shares(self) -> Shares | None:
+        """Those of factors much longer than the others."""
+        if not isinstance(self.form, _FactorForm):
+            return None
+        return shares_of(2.0 * self.form.design.squared_norms(), self._weighted)
+
+    def _weighted(self, weights: Array) -> "Quadratic":
+        other = copy.copy(self)
+        for name in _LAZY_NAMES:
+            other.__dict__.pop(name, None)
+        assert isinstance(self.form, _FactorForm)
+        other.form = self.form.weighted(weights)
+        return other
 
     @lazy
     def smoothness(self) -> Smoothness:
@@ -203,6 +221,7 @@ class _FactorForm(Form):
     """C = (1/N) sum_i c_i c_i^T."""
 
     name = "factors"
+    weights: Array | None = None  # of the factors in a walk
 
     def __init__(self, factors: Any) -> None:
         self.design = as_design(checked_matrix("factors", factors))
@@ -225,7 +244,15 @@ class _FactorForm(Form):
         rows = self.design if batch is None else self.design.take(batch)
         z = rows.predict(v)
         z *= 2.0 / len(z)
+        if self.weights is not None:
+            z *= self.weights if batch is None else self.weights[batch]
         return rows.combine(z)
+
+    def weighted(self, weights: Array) -> "_FactorForm":
+        """Return the factors for walks that weigh them."""
+        other = copy.copy(self)
+        other.weights = weights
+        return other
 
     def smoothness(self) -> Smoothness:
         norms, matrix = self.design.squared_norms(), self.matrix
