@@ -33,7 +33,7 @@ from tether.objectives.losses.checks import check_loss, fingerprint
 from tether.objectives.losses.curvature import largest_curvature
 from tether.objectives.losses.kernel_codes import coded, is_built_in
 from tether.objectives.second_moment import SecondMoment
-from tether.objectives.shares import Shares, share_counts, share_weights
+from tether.objectives.shares import Shares, shares_of
 from tether.objectives.smoothness import require_moderate
 from tether.objectives.walk import Walk, Walked, walk_in_numpy
 
@@ -141,9 +141,7 @@ class GLM(Objective):
 
     def with_rows(self, X: Any) -> "GLM":
         """Return the model of the same samples with other columns, without a column of ones behind them."""
-        other = copy.copy(self)
-        for name in _LAZY_NAMES:
-            other.__dict__.pop(name, None)
+        other = self._copy()
         data = matrix("X", X)
         require_length("X", data, self.n_samples)
         other.fit_intercept, other.names = False, None
@@ -213,20 +211,20 @@ class GLM(Objective):
     @lazy
     def shares(self) -> Shares | None:
         """Those of rows much longer than the others."""
-        curvature, norms = (
-            largest_curvature(self.loss, self.y, self.weights, self.n_outputs)[0],
-            self._weighted_norms(),
-        )
-        counts = share_counts(norms)
-        if counts is None:
-            return None
-        weights = share_weights(counts)
-        walker = copy.copy(self)
+        curvature, _ = largest_curvature(self.loss, self.y, self.weights, self.n_outputs)
+        return shares_of(curvature * self._weighted_norms(), self._weighted, self.l2)
+
+    def _weighted(self, weights: Array) -> "GLM":
+        other = self._copy()
+        other.weights = weights if self.weights is None else self.weights * weights
+        return other
+
+    def _copy(self) -> "GLM":
+        """Return a copy that computes its constants anew."""
+        other = copy.copy(self)
         for name in _LAZY_NAMES:
-            walker.__dict__.pop(name, None)
-        walker.weights = weights if self.weights is None else self.weights * weights
-        largest = curvature * float((weights * norms).max()) + self.l2
-        return Shares(np.repeat(np.arange(self.n_samples), counts), walker, largest)
+            other.__dict__.pop(name, None)
+        return other
 
     def _weighted_norms(self) -> Array:
         """Return w_i ||a_i||^2."""

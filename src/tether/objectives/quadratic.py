@@ -4,6 +4,7 @@ C comes as factors (N rows c_i, a finite sum of squares) or as a matrix (one com
 interface; a quadratic's gradient is affine, so the difference of two of them is one product.
 """
 
+import copy
 from typing import TYPE_CHECKING, Any, final
 
 import numpy as np
@@ -18,11 +19,13 @@ from tether.names import column_names
 from tether.objectives.base import Evaluation, Kind, Objective, Smoothness, require_form
 from tether.objectives.design import COMPILE_FROM
 from tether.objectives.quadratic_forms import form_of
+from tether.objectives.shares import Shares, shares_of
 from tether.objectives.walk import Walk, Walked, walk_in_numpy
 
 if TYPE_CHECKING:
     from tether.objectives.compiled import Compiled
 
+_LAZY_NAMES = ("smoothness", "second_order", "shares", "natural_batch", "sample_work", "_compiled")
 _BLAS_WIDTH = 1000  # size from which a product with a matrix is worth all threads of BLAS
 
 
@@ -153,8 +156,23 @@ class Quadratic(Objective):
         with threads.importing:  # numba takes its time
             from tether.objectives.compiled import FACTOR, Model, compile_model
 
-        model = Model(FACTOR, 0.0, np.zeros(self.n_samples), None, 1, 0.0, self.linear)
+        model = Model(FACTOR, 0.0, np.zeros(self.n_samples), self.form.weights, 1, 0.0, self.linear)
         return compile_model(design, model)
+
+    @lazy
+    def shares(self) -> Shares | None:
+        """Those of factors much longer than the others."""
+        if self.form.design is None:
+            return None
+        return shares_of(2.0 * self.form.design.squared_norms(), self._weighted)
+
+    def _weighted(self, weights: Array) -> "Quadratic":
+        other = copy.copy(self)
+        for name in _LAZY_NAMES:
+            other.__dict__.pop(name, None)
+        other.form = copy.copy(self.form)
+        other.form.weights = weights
+        return other
 
     @lazy
     def smoothness(self) -> Smoothness:

@@ -45,6 +45,7 @@ class Form(ABC):
     n_samples: int
     dim: int
     design: Design | None = None  # the rows c_i, if there are any
+    weights: Array | None = None  # of the rows in a walk
 
     @property
     @abstractmethod
@@ -110,6 +111,8 @@ class _FactorForm(Form):
         rows = self.design if batch is None else self.design.take(batch)
         z = rows.predict(v)
         z *= 2.0 / len(z)
+        if self.weights is not None:
+            z *= self.weights if batch is None else self.weights[batch]
         return rows.combine(z)
 
     def smoothness(self) -> Smoothness:

@@ -11,6 +11,7 @@ References
 Xiao & Zhang, "A proximal stochastic gradient method with progressive variance reduction", 2014.
 """
 
+from collections.abc import Callable
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
@@ -27,6 +28,21 @@ class Shares(NamedTuple):
     order: Indices  # sample numbers, each as often as it has shares
     walker: "Objective"  # the same sum with samples weighted as shares
     largest: float  # the largest smoothness constant of a share
+
+
+def shares_of(
+    constants: Array, weighted: Callable[[Array], "Objective"], ridge: float = 0.0
+) -> Shares | None:
+    """Return the shares of samples with these smoothness constants (without the ridge), or None.
+
+    ``weighted`` returns the sum with its samples multiplied by weights.
+    """
+    counts = share_counts(constants)
+    if counts is None:
+        return None
+    weights = counts.mean() / counts  # N' / (N k_i)
+    largest = float((weights * constants).max()) + ridge
+    return Shares(np.repeat(np.arange(len(counts)), counts), weighted(weights), largest)
 
 
 def share_counts(constants: Array) -> Indices | None:
@@ -49,15 +65,3 @@ def share_counts(constants: Array) -> Indices | None:
     shared = float((constants / counts).max())
     pays = (1.0 + counts.mean()) * np.sqrt(shared) < 2.0 * np.sqrt(largest)
     return counts.astype(np.int64) if pays else None
-
-
-def share_weights(counts: Indices) -> Array:
-    """Return N' / (N k_i), by which a share's gradient is multiplied.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> share_weights(np.array([1, 1, 2]))
-    array([1.33333333, 1.33333333, 0.66666667])
-    """
-    return counts.mean() / counts
