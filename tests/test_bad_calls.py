@@ -177,6 +177,7 @@ add(
     {"gradient": lambda x, batch: x, "value": lambda x, batch: 0.5 * x @ x, "n_samples": 5, "dim": 4},
     gradient=FUNCTION,
     value=FUNCTION,
+    hessian=given(FUNCTION),
     n_samples=WHOLE,
     dim=WHOLE,
     smoothness=given(POSITIVE),

@@ -97,8 +97,7 @@ def test_kernels_do_what_their_plain_code_does(index, dtype):
 
 @pytest.mark.parametrize("kind", ["dense", "csr"])
 def test_sums_shared_among_threads_are_the_same_every_time(kind, monkeypatch):
-    monkeypatch.setattr(gram, "_FEWEST_ROWS", 8)
-    monkeypatch.setattr(gram, "_MOST_ROWS", 8)
+    monkeypatch.setattr(gram, "_FEW_ROWS", 8)
     monkeypatch.setattr(threads, "CORES", 3)
     rng = np.random.default_rng(3)
     X = rng.standard_normal((4000, D)) * (rng.random((4000, D)) < 0.15)
@@ -129,8 +128,7 @@ def test_wide_rows_are_left_to_all_threads_of_blas(monkeypatch):
 
 
 def test_blocks_of_a_memory_map_give_the_same_sum(tmp_path, monkeypatch):
-    monkeypatch.setattr(gram, "_FEWEST_ROWS", 16)
-    monkeypatch.setattr(gram, "_MOST_ROWS", 16)
+    monkeypatch.setattr(gram, "_FEW_ROWS", 16)
     X = rows("dense")
     np.save(tmp_path / "X.npy", X)
     mapped = np.load(tmp_path / "X.npy", mmap_mode="r")

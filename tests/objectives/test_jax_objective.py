@@ -3,6 +3,7 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
+from tether.curvature import SecondOrder, unpacked
 from tether.objectives import GLM, Smoothness, from_jax, jax_objective
 from tether.objectives.walk import Averaging, Walk, walk_in_numpy
 
@@ -129,3 +130,61 @@ def test_a_walk_in_one_scan_takes_the_steps_of_the_loop_in_numpy(anchored, avera
     if averaging is not None:
         assert fast.averaging.weight == pytest.approx(plain.averaging.weight)
         np.testing.assert_allclose(fast.averaging.total, plain.averaging.total, atol=1e-12)
+
+
+def test_the_hessian_is_that_of_glm_in_chunks_too(data, rng, monkeypatch):
+    model = GLM(data["a"], data["y"], "multinomial", l2=0.1, fit_intercept=True)
+    x, batch = rng.standard_normal(model.dim), rng.integers(0, N, 11)
+    for numbers in (1 << 22, 7 * (D + 1)):
+        monkeypatch.setattr(jax_objective, "_CHUNK_NUMBERS", numbers)
+        objective = from_jax(cross_entropy, data, _params(), l2=0.1)
+        for chosen in (None, batch):
+            found = objective.curvature(x, "full", chosen)
+            np.testing.assert_allclose(found, model.curvature(x, "full", chosen), atol=1e-12)
+    assert objective.second_order.full > 1.0 and objective.second_order.outputs == 1
+
+
+def test_a_sum_that_is_not_convex_has_the_hessian_that_it_has(data, rng):
+    objective = from_jax(lambda w, s: jnp.sin(s["a"] @ w), data, np.zeros(D), smoothness=9.0, convex=False)
+    x = rng.standard_normal(D)
+    expected = -np.einsum("n,ni,nj->ij", np.sin(data["a"] @ x), data["a"], data["a"]) / N
+    found = unpacked(objective.curvature(x, "full"))
+    np.testing.assert_allclose(found, expected, atol=1e-12)
+    assert np.linalg.eigvalsh(found)[0] < 0.0
+
+
+@jax.custom_vjp
+def called_back(z):
+    return z**2
+
+
+def _slope_called_back(z, slope):
+    return (
+        jax.pure_callback(
+            lambda z, s: 2 * z * s, jax.ShapeDtypeStruct((), z.dtype), z, slope, vmap_method="sequential"
+        ),
+    )
+
+
+called_back.defvjp(lambda z: (z**2, z), _slope_called_back)
+
+
+@jax.custom_vjp
+def held(z):
+    return z**2
+
+
+held.defvjp(lambda z: (z**2, z), lambda z, slope: (2 * jax.lax.stop_gradient(z) * slope,))
+
+
+@pytest.mark.parametrize("square", [called_back, held], ids=["raises", "says zero"])
+def test_a_loss_that_can_be_differentiated_only_once_has_no_hessian(data, square):
+    objective = from_jax(lambda w, s: square(s["a"] @ w), data, np.zeros(D), smoothness=9.0, convex=True)
+    assert objective.second_order == SecondOrder()
+    with pytest.raises(NotImplementedError, match="JaxObjective has no second derivatives"):
+        objective.curvature(np.zeros(D), "full")
+
+
+def test_many_parameters_have_no_hessian(data, monkeypatch):
+    monkeypatch.setattr(jax_objective, "_LARGEST_HESSIAN", D * K + K - 1)
+    assert from_jax(cross_entropy, data, _params()).second_order == SecondOrder()

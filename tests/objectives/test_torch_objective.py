@@ -3,6 +3,7 @@ import pytest
 import torch
 from torch.utils.data import Dataset, TensorDataset
 
+from tether.curvature import SecondOrder, unpacked
 from tether.objectives import GLM, Smoothness, from_torch, torch_objective
 
 N, D, K = 60, 5, 3
@@ -144,3 +145,83 @@ def test_unusable_data_are_refused(module, dataset):
 def test_a_module_without_parameters_is_refused(tensors):
     with pytest.raises(ValueError, match=r"^module must"):
         from_torch(torch.nn.Identity(), mean_loss, tensors)
+
+
+def test_the_hessian_is_that_of_glm_in_chunks_too(module, tensors, rng, monkeypatch):
+    model = GLM(tensors[0].numpy(), tensors[1].numpy(), "multinomial", l2=0.1, fit_intercept=True)
+    x, batch = rng.standard_normal(model.dim), rng.integers(0, N, 11)
+    order = _to_glm(np.arange(model.dim))
+    for numbers in (1 << 22, 7 * D):
+        monkeypatch.setattr(torch_objective, "_CHUNK_NUMBERS", numbers)
+        objective = from_torch(module, mean_loss, tensors, l2=0.1, convex=True)
+        for chosen in (None, batch):
+            found = unpacked(objective.curvature(x, "full", chosen))[np.ix_(order, order)]
+            expected = unpacked(model.curvature(_to_glm(x), "full", chosen))
+            np.testing.assert_allclose(found, expected, atol=1e-12)
+
+
+def test_a_linear_model_has_the_gauss_newton_matrix_for_hessian(module, tensors, rng):
+    x = rng.standard_normal(K * D + K)
+    found = [
+        from_torch(module, mean_loss, tensors, l2=0.1, smoothness=9.0, convex=convex).curvature(x, "full")
+        for convex in (True, False)
+    ]
+    np.testing.assert_allclose(*found, atol=1e-12)
+
+
+def test_a_network_has_a_gauss_newton_matrix_without_negative_eigenvalues(tensors, rng):
+    torch.manual_seed(1)
+    network = torch.nn.Sequential(torch.nn.Linear(D, 4), torch.nn.Tanh(), torch.nn.Linear(4, K)).double()
+    objective = from_torch(network, mean_loss, tensors, convex=False, smoothness=9.0)
+    x = objective.initial + rng.standard_normal(objective.dim)
+    found = unpacked(objective.curvature(x, "full"))
+    carried = objective.unpack(x)
+    expected = np.zeros_like(found)
+    for sample in tensors[0]:
+        jacobian = torch.func.jacrev(
+            lambda parts, a=sample: torch.func.functional_call(carried, parts, (a[None],))[0]
+        )({name: p.detach() for name, p in carried.named_parameters()})
+        J = np.hstack([part.reshape(K, -1).numpy() for part in jacobian.values()])
+        p = torch.softmax(carried(sample), 0).detach().numpy()
+        expected += J.T @ (np.diag(p) - np.outer(p, p)) @ J / N
+    np.testing.assert_allclose(found, expected, atol=1e-12)
+    assert np.linalg.eigvalsh(found)[0] >= -1e-12
+    exact = torch.autograd.functional.hessian(
+        lambda flat: objective._loss_at(flat, slice(0, N)), torch.tensor(x)
+    )
+    assert np.linalg.eigvalsh(exact.numpy())[0] < -1e-3  # which the Hessian has
+
+
+def test_a_loss_that_bends_nowhere_has_no_curvature(module, tensors):
+    objective = from_torch(
+        module, lambda outputs, targets: outputs.mean(), tensors, l2=0.5, smoothness=1.0, convex=True
+    )
+    np.testing.assert_array_equal(unpacked(objective.curvature(np.zeros(18), "full")), 0.5 * np.eye(18))
+
+
+def test_a_loss_that_can_be_differentiated_only_once_has_no_hessian(module, tensors):
+    class Once(torch.autograd.Function):
+        @staticmethod
+        def forward(context, z):
+            context.save_for_backward(z)
+            return (z**2).mean()
+
+        @staticmethod
+        @torch.autograd.function.once_differentiable
+        def backward(context, slope):
+            (z,) = context.saved_tensors
+            return 2.0 * z * slope / z.numel()
+
+    def loss(outputs, targets):
+        return Once.apply(outputs)
+
+    for convex in (True, False):
+        objective = from_torch(module, loss, tensors, smoothness=1.0, convex=convex)
+        assert objective.second_order == SecondOrder()
+        with pytest.raises(NotImplementedError, match="TorchObjective has no second derivatives"):
+            objective.curvature(np.zeros(18), "full")
+
+
+def test_many_parameters_have_no_hessian(module, tensors, monkeypatch):
+    monkeypatch.setattr(torch_objective, "_LARGEST_HESSIAN", 17)
+    assert from_torch(module, mean_loss, tensors).second_order == SecondOrder()

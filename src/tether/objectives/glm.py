@@ -202,10 +202,10 @@ class GLM(Objective):
     def smoothness(self) -> Smoothness:
         """The constants of F; estimates at two predictions for a loss whose curvature is unbounded."""
         curvature, exact = largest_curvature(self.loss, self.y, self.weights, self.n_outputs)
-        norms = self._weighted_norms()
-        maximum = curvature * float(norms.max()) + self.l2
+        lengths = self._moment.lengths
+        maximum = curvature * lengths.largest + self.l2
         require_moderate("X", maximum)
-        full = min(curvature * min(self._moment.largest(), float(norms.mean())) + self.l2, maximum)
+        full = min(curvature * min(self._moment.largest(), lengths.mean) + self.l2, maximum)
         return Smoothness(maximum, full, min(self._convexity, full), exact)
 
     @lazy
@@ -258,7 +258,7 @@ class GLM(Objective):
     @lazy
     def second_order(self) -> SecondOrder:
         """What second derivatives cost: all of them, those of one output, or the diagonal."""
-        return second_order_of(model_of(self))
+        return second_order_of(model_of(self), self._moment.lengths.longest)
 
     def curvature(self, x: Array, form: str, batch: Indices | None = None) -> Array:
         """Return the second derivatives of the losses' mean, and l2, at x."""
@@ -281,9 +281,7 @@ class GLM(Objective):
     @lazy
     def natural_batch(self) -> int:
         """One to a few samples where steps are compiled, more where they are interpreted."""
-        if self._compiled is None:
-            return super().natural_batch
-        return self._compiled.natural_batch
+        return super().natural_batch if self._compiled is None else self._compiled.natural_batch
 
     @lazy
     def sample_work(self) -> float:
@@ -310,8 +308,8 @@ class GLM(Objective):
     def digest(self) -> str:
         """Return a hexadecimal digest of data and settings."""
         loss = repr(self.loss) if is_built_in(self.loss) else fingerprint(self.loss, self.y, self.n_outputs)
-        data = (*self.design.arrays, self.y, self.weights)
-        return digest_of("GLM", *data, loss, self.l2, self.fit_intercept, self.n_outputs)
+        settings = loss, self.l2, self.fit_intercept, self.n_outputs
+        return digest_of("GLM", *self.design.arrays, self.y, self.weights, *settings)
 
     def _shaped(self, x: Array) -> Array:
         return x if self.n_outputs == 1 else x.reshape(self.design.width, self.n_outputs)

@@ -142,25 +142,19 @@ def quadratic_of(model: LinearModel, moment: Array) -> tuple[Array, Array]:
     return model.loss.curvature * moment + model.l2 * np.eye(model.dim), model.design.combine(slopes)
 
 
-def second_order_of(model: LinearModel) -> SecondOrder:
-    """Return what second derivatives of the model cost, and how fast they fall."""
+def second_order_of(model: LinearModel, longest: float) -> SecondOrder:
+    """Return what second derivatives of the model cost, and how fast they fall if no row is longer than that.
+
+    R is that of the loss times the length of the longest row; the ridge only helps.
+    """
     design, outputs = model.design, model.n_outputs
     known = outputs == 1 or has_hessians(model.loss, inside(model.loss, np.zeros((1, outputs))), model.y[:1])
+    rate = 0.0 if model.loss.quadratic else float(model.loss.concordance)
     return SecondOrder(
         full=price_of_hessian(design, outputs) if known else math.inf,
         kronecker=price_of_kronecker(design, outputs) if known and outputs > 1 else math.inf,
         diagonal=price_of_diagonal(design),
         outputs=outputs,
-        concordance=_concordance(model),
+        concordance=rate * longest if model.convex and math.isfinite(rate) else math.inf,
         separable=outputs == 1 and is_separable(design),
     )
-
-
-def _concordance(model: LinearModel) -> float:
-    """Return R: that of the loss times the length of the longest row; the ridge only helps."""
-    rate = 0.0 if model.loss.quadratic else float(model.loss.concordance)
-    if not model.convex or not math.isfinite(rate):
-        return math.inf
-    norms = model.design.squared_norms()
-    longest = norms.max() if model.weights is None else norms[model.weights > 0.0].max()
-    return rate * math.sqrt(longest)

@@ -16,8 +16,8 @@ from tether.curvature import packed, unpacked
 from tether.kernels.arguments import csr
 from tether.objectives.design import BLOCK, COMPILE_FROM, Design, SparseDesign, WithOnes
 
-_BLOCK_NUMBERS = 1 << 21  # of rows that BLAS gets together: so many that adding up results takes no time
-_FEWEST_ROWS, _MOST_ROWS = 1024, 4096  # of such a block
+_FEW_ROWS, _MANY_ROWS = 1024, 2048  # that BLAS gets together: adding up results then takes no time
+_MANY_WIDTH = 500  # columns from which it gets many
 _BLAS_WIDTH = 1000  # columns from which BLAS shares a product among its threads better than we do blocks
 _SPARSE_SHARE = 0.05  # of all pairs of columns that rows may have before dense products are faster
 _MOST_NUMBERS = 1 << 26  # of the triangles that threads sum up, each its own
@@ -121,7 +121,7 @@ def _inner(design: Design) -> tuple[Design, bool]:
 def _dense_sum(some: Summed) -> Array:
     """Return the sum as a matrix, by blocks of rows."""
     n, width = len(some.factors), some.design.width
-    rows = min(_MOST_ROWS, max(_FEWEST_ROWS, _BLOCK_NUMBERS // width))
+    rows = _FEW_ROWS if width < _MANY_WIDTH else _MANY_ROWS
     if width >= _BLAS_WIDTH and not threads.all_taken():
         with threads.all_blas_threads():
             return _sum_of_blocks(some, rows)

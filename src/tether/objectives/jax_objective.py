@@ -19,6 +19,7 @@ from tether.inputs import nonnegative
 from tether.lazy import lazy
 from tether.objectives.base import Evaluation, Kind, Objective, Smoothness, probe_digest, require_form
 from tether.objectives.convexity import as_convex
+from tether.objectives.differences import contradicting_rate
 from tether.objectives.estimate import (
     checked_smoothness,
     known_or_estimated,
@@ -36,6 +37,7 @@ except ImportError:  # where older releases keep it
     from jax.experimental import enable_x64
 
 _CHUNK_NUMBERS = 1 << 22  # numbers of the data (and of the gradients) handled together in a full pass
+_TRIED = 8  # samples on which second derivatives are compared with gradients
 _LARGEST_HESSIAN = 2000  # parameters up to which there is one: it takes as many derivatives of the gradient
 _DERIVATIVES = 8  # of a gradient, all taken together, that cost what the gradient does
 
@@ -136,14 +138,22 @@ class JaxObjective(Objective):
     @lazy
     def second_order(self) -> SecondOrder:
         """The Hessian, whether F is convex or not, where JAX can differentiate the loss twice."""
-        if self.dim > _LARGEST_HESSIAN:
-            return SecondOrder()
-        try:
-            with enable_x64(True):
-                jax.eval_shape(self._hessian, np.zeros(self.dim), self._data, np.arange(1))
-        except (TypeError, ValueError, NotImplementedError):  # derivatives of the user's own, once only
+        if self.dim > _LARGEST_HESSIAN or not self._differentiates_twice():
             return SecondOrder()
         return SecondOrder(full=1.0 + self.dim / _DERIVATIVES)
+
+    def _differentiates_twice(self) -> bool:
+        """Say whether JAX does so: derivatives of the user's own may know it once, or say something else."""
+        rng, rows = np.random.default_rng(0), np.arange(min(self.n_samples, _TRIED))
+        x = np.asarray(self.initial) + 0.1 * rng.standard_normal(self.dim)
+        v = rng.standard_normal(self.dim)
+        with enable_x64(True):
+            gradient = partial(self._gradient, data=self._data, batch=rows)
+            try:
+                said = np.asarray(jax.jvp(gradient, (x,), (v,))[1])
+            except (TypeError, ValueError, NotImplementedError):
+                return False
+            return contradicting_rate(lambda at: np.asarray(gradient(at)), x, v, said) is None
 
     def curvature(self, x: Array, form: str, batch: Indices | None = None) -> Array:
         """Return the Hessian of F, or of f_B, at x, chunk by chunk."""

@@ -4,6 +4,8 @@ Its extreme eigenvalues, from above and from below, are where a model's constant
 them exactly, from the matrix itself; of wide data the matrix is only seen through its products.
 """
 
+from typing import NamedTuple
+
 import numpy as np
 
 from tether import threads
@@ -22,6 +24,22 @@ from tether.objectives.spectrum import (
 _GRAM_WIDTH = 500  # columns up to which the matrix is formed if its smallest eigenvalue is of use
 _NARROW_WIDTH = 64  # columns up to which forming it costs less than a few products with the data
 _SPECTRAL_TOLERANCE = 0.03  # a larger L_F costs methods less than the passes that would make it smaller
+
+
+class Lengths(NamedTuple):
+    """How long rows are."""
+
+    largest: float  # w_i ||a_i||^2
+    mean: float  # of w_i ||a_i||^2
+    longest: float  # ||a_i|| of a sample that counts
+
+
+def _lengths_of(squares: Array, weights: Array | None) -> Lengths:
+    """Return the lengths of rows, by their squares."""
+    longest = float(np.sqrt(squares.max() if weights is None else squares[weights > 0.0].max()))
+    if weights is not None:
+        squares = squares * weights
+    return Lengths(float(squares.max()), float(squares.mean()), longest)
 
 
 class SecondMoment:
@@ -50,6 +68,11 @@ class SecondMoment:
         if not gram_is_affordable(self.design, self._widest):
             return None
         return gram_matrix(self.design, self.weights, compiled=self._compiled)
+
+    @lazy
+    def lengths(self) -> Lengths:
+        """How long rows are."""
+        return _lengths_of(self.design.squared_norms(), self.weights)
 
     def largest(self) -> float:
         """Return the largest eigenvalue, or a bound on it."""

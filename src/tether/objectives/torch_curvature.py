@@ -12,16 +12,23 @@ from tether.arrays import Array
 OfOutputs = Callable[[torch.Tensor], torch.Tensor]
 
 
-def hessian_rows(loss: OfOutputs, x: Array, count: int) -> Array:
-    """Return the first rows of the Hessian of a function of x."""
+def hessian(loss: OfOutputs, x: Array) -> Array:
+    """Return the Hessian of a function of x."""
     flat = torch.tensor(x, dtype=torch.float64, requires_grad=True)
     (gradient,) = torch.autograd.grad(loss(flat), flat, create_graph=True)
-    rows = [_derivative(gradient, flat, unit) for unit in _units(len(flat), count)]
+    rows = [_derivative(gradient, flat, unit) for unit in torch.eye(len(flat), dtype=torch.float64)]
     return torch.stack(rows).numpy()
 
 
-def gauss_newton_rows(model: OfOutputs, loss: OfOutputs, x: Array, count: int) -> Array:
-    """Return the first rows of J^T B J: J is the Jacobian of the outputs, B the Hessian of their loss.
+def hessian_times(loss: OfOutputs, x: Array, v: Array) -> Array:
+    """Return the Hessian of a function of x times a vector."""
+    flat = torch.tensor(x, dtype=torch.float64, requires_grad=True)
+    (gradient,) = torch.autograd.grad(loss(flat), flat, create_graph=True)
+    return _derivative(gradient, flat, torch.tensor(v)).numpy()
+
+
+def gauss_newton(model: OfOutputs, loss: OfOutputs, x: Array) -> Array:
+    """Return J^T B J: J is the Jacobian of the outputs, B the Hessian of their loss.
 
     It is what the Hessian would be if outputs were linear in x, and has no negative eigenvalue if the loss is
     convex in them. J v is the derivative of J^T u in u, which is linear, so that u may be zero.
@@ -33,14 +40,10 @@ def gauss_newton_rows(model: OfOutputs, loss: OfOutputs, x: Array, count: int) -
     zeros = torch.zeros_like(outputs, requires_grad=True)
     (pulled,) = torch.autograd.grad(outputs, flat, zeros, create_graph=True)
     rows = []
-    for unit in _units(len(flat), count):
+    for unit in torch.eye(len(flat), dtype=torch.float64):
         curved = _derivative(slopes, here, _derivative(pulled, zeros, unit))
         rows.append(torch.autograd.grad(outputs, flat, curved, retain_graph=True)[0])
     return torch.stack(rows).numpy()
-
-
-def _units(size: int, count: int) -> torch.Tensor:
-    return torch.eye(min(size, count), size, dtype=torch.float64)
 
 
 def _derivative(of: torch.Tensor, by: torch.Tensor, along: torch.Tensor) -> torch.Tensor:

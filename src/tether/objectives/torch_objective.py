@@ -17,6 +17,7 @@ from tether.inputs import nonnegative
 from tether.lazy import lazy
 from tether.objectives.base import Evaluation, Kind, Objective, Smoothness, probe_digest, require_form
 from tether.objectives.convexity import as_convex
+from tether.objectives.differences import contradicting_rate
 from tether.objectives.estimate import (
     checked_smoothness,
     known_or_estimated,
@@ -26,10 +27,11 @@ from tether.objectives.estimate import (
     with_ridge,
 )
 from tether.objectives.smoothness import Constants
-from tether.objectives.torch_curvature import gauss_newton_rows, hessian_rows
+from tether.objectives.torch_curvature import gauss_newton, hessian, hessian_times
 from tether.objectives.torch_data import tensors_of
 
 _CHUNK_NUMBERS = 1 << 22  # numbers of the inputs handled together in a full pass
+_TRIED = 8  # samples on which second derivatives are compared with gradients
 _LARGEST_HESSIAN = 2000  # parameters up to which there is one: each row of it is a pass and more
 
 MeanLoss = Callable[[Any, Any], Any]
@@ -99,15 +101,8 @@ class TorchObjective(Objective):
 
     @lazy
     def second_order(self) -> SecondOrder:
-        """The Hessian of a convex F, the Gauss-Newton matrix of others, where torch can differentiate twice.
-
-        Each row takes a pass, twice that with the Jacobian.
-        """
-        if self.dim > _LARGEST_HESSIAN:
-            return SecondOrder()
-        try:
-            self._curvature_rows(np.asarray(self.initial), slice(0, 1), 1)
-        except (RuntimeError, NotImplementedError, TypeError):
+        """The Hessian of a convex F, the Gauss-Newton matrix of others; each row takes a pass or two."""
+        if self.dim > _LARGEST_HESSIAN or not self._differentiates_twice():
             return SecondOrder()
         return SecondOrder(full=1.0 + self.dim * (1.0 if self.convex else 2.0))
 
@@ -118,7 +113,7 @@ class TorchObjective(Objective):
         total = self.l2 * np.eye(self.dim)
         for start in range(0, len(numbers), self._chunk):
             rows = torch.tensor(numbers[start : start + self._chunk])
-            total += len(rows) / len(numbers) * self._curvature_rows(x, rows, self.dim)
+            total += len(rows) / len(numbers) * self._curvature_of(x, rows)
         return packed(0.5 * (total + total.T))
 
     def digest(self) -> str:
@@ -151,12 +146,23 @@ class TorchObjective(Objective):
         (gradient,) = torch.autograd.grad(loss, flat)
         return float(loss.detach()), gradient.numpy()
 
-    def _curvature_rows(self, x: Array, rows: Any, count: int) -> Array:
+    def _differentiates_twice(self) -> bool:
+        """Say whether torch does so: operations that know it once may say nothing, and give zeros."""
+        rng, rows = np.random.default_rng(0), slice(0, _TRIED)
+        x = np.asarray(self.initial) + 0.1 * rng.standard_normal(self.dim)
+        v = rng.standard_normal(self.dim)
+        try:
+            said = hessian_times(lambda flat: self._loss_at(flat, rows), x, v)
+        except (RuntimeError, TypeError):
+            return False
+        return contradicting_rate(lambda at: self._value_and_gradient(at, rows)[1], x, v, said) is None
+
+    def _curvature_of(self, x: Array, rows: Any) -> Array:
         if self.convex:
-            return hessian_rows(lambda flat: self._loss_at(flat, rows), x, count)
+            return hessian(lambda flat: self._loss_at(flat, rows), x)
         targets = _double(self._targets[rows])
-        return gauss_newton_rows(
-            lambda flat: self._outputs_at(flat, rows), lambda outputs: self._loss(outputs, targets), x, count
+        return gauss_newton(
+            lambda flat: self._outputs_at(flat, rows), lambda outputs: self._loss(outputs, targets), x
         )
 
     def _loss_at(self, flat: torch.Tensor, rows: Any) -> torch.Tensor:
