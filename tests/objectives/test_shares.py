@@ -119,7 +119,8 @@ def test_compiled_walks_over_shares_are_those_of_numpy(batch_size):
 @pytest.mark.parametrize("batch_size", [1, 3])
 @pytest.mark.parametrize("seed", [0, 1])
 def test_shares_halve_the_projections(dtype, batch_size, seed):
-    objective = web(seed, n=20_000, dtype=dtype)
+    objective = web(seed, n=10_000, dtype=dtype)
+    objective.compile()
     plain = uniform(
         lambda facts: flagship(batch_size=batch_size).prepare(facts), objective, batch_size=batch_size
     )
