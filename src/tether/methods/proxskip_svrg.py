@@ -34,6 +34,7 @@ from tether.problem import Facts
 from tether.requests import Arrived, Descend, Dual, Gradient, Measured, Reply, Request
 
 SLOW_FALL = 0.5  # of the certificate over a stage: if it falls less, h is under suspicion
+WALKED_TOO_FAR = 0.75  # of the certificate: if less is left without h, h is learned too slowly
 FEWEST_DUALS = 2  # a renewal that is refused comes on top of the dual in use
 
 
@@ -52,6 +53,7 @@ class ProxSkipSVRGState(NamedTuple):
     x: Array
     anchor: Array
     step_size: float
+    length: int  # of stages
     clock: int
     measured: bool = False  # the full pass at the anchor has been made
     certificate: float = math.inf  # ||grad F - h||^2 at the last anchor
@@ -119,16 +121,18 @@ class ProxSkipSVRG(StageWise):
     def prepare(self, facts: Facts) -> "ProxSkipSVRGAlgorithm":
         """Fill the open settings."""
         batch = batch_or_default(self.batch_size, facts)
-        default, shares = walking_step(batch, facts), False
+        length = shortest = length_or_pass(self.stage_length, batch, facts)
+        default, shares = walking_step(batch, facts), self._shares(batch, facts)
         if self.parameters == "theory":
             default = theory.step_size("proxskip-svrg", smoothness=positive(facts.smoothness.maximum))
-        elif self.step_size is None and not self.random and facts.draws and batch < facts.local_samples:
-            facts, shares = facts.shared, True
-            default = walking_step(batch, facts)
-        length = length_or_pass(self.stage_length, batch, facts)
+        elif shares:
+            plain, default = default, walking_step(batch, facts.shared)
+            length = length_or_pass(self.stage_length, batch, facts.shared)
+            shortest = length if self.stage_length else min(length, math.ceil(shortest * plain / default))
         return ProxSkipSVRGAlgorithm(
             interval=min(int(self.interval or length), length),
             stage_length=length,
+            shortest=shortest,
             step_size=float(self.step_size or default),
             batch_size=batch,
             random=self.random,
@@ -138,6 +142,11 @@ class ProxSkipSVRG(StageWise):
             shares=shares,
             default_step=default,
         )
+
+    def _shares(self, batch_size: int, facts: Facts) -> bool:
+        """Say whether long rows are cut: not where the user, a theorem or coins say how samples are drawn."""
+        fixed = self.step_size is not None or self.parameters == "theory" or self.random
+        return facts.draws > 0 and batch_size < facts.local_samples and not fixed
 
 
 @final
@@ -149,6 +158,7 @@ class ProxSkipSVRGAlgorithm(StageWiseAlgorithm[ProxSkipSVRGState]):
 
     interval: int
     stage_length: int
+    shortest: int  # stages that walk as far as they would without shares
     step_size: float
     batch_size: int
     random: bool
@@ -161,7 +171,9 @@ class ProxSkipSVRGAlgorithm(StageWiseAlgorithm[ProxSkipSVRGState]):
 
     def start(self, x: Array, clock: int = 0) -> ProxSkipSVRGState:
         """Begin at a feasible point with h = 0."""
-        return ProxSkipSVRGState(x=x, anchor=x, step_size=self.step_size, clock=clock)
+        return ProxSkipSVRGState(
+            x=x, anchor=x, step_size=self.step_size, length=self.stage_length, clock=clock
+        )
 
     def warm(self, state: ProxSkipSVRGState) -> ProxSkipSVRGState:
         """Try h from the gradient at once: h = 0 would lead away from a good point."""
@@ -195,7 +207,7 @@ class ProxSkipSVRGAlgorithm(StageWiseAlgorithm[ProxSkipSVRGState]):
     def _leg(self, state: ProxSkipSVRGState) -> int:
         if self.random:
             return int(self._coin(state).geometric(1 / self.interval))
-        return min(self.interval, self.stage_length - state.step)
+        return min(self.interval, state.length - state.step)
 
     def _coin(self, state: ProxSkipSVRGState) -> np.random.Generator:
         return np.random.default_rng([self.seed, state.clock])
@@ -233,15 +245,18 @@ class ProxSkipSVRGAlgorithm(StageWiseAlgorithm[ProxSkipSVRGState]):
     def _renewed(self, state: ProxSkipSVRGState, reply: Measured) -> ProxSkipSVRGState:
         """Take h = grad F - P grad F; if that changes little, keep the old mix and wait longer next time.
 
-        At the start the old dual is zero: far from the optimum the gradient there would mislead.
+        At the start the old dual is zero: far from the optimum the gradient there would mislead. Later, a
+        dual that lags behind says that the problem is well conditioned and walks are too long for it.
         """
         first = state.certificate == math.inf
         before = _without_dual(reply) if first else state.certificate
-        useful = not reply.certificate >= SLOW_FALL * before  # also where workers do not tell
+        too_far = not first and state.length > self.shortest and reply.certificate < WALKED_TOO_FAR * before
+        useful = too_far or not reply.certificate >= SLOW_FALL * before  # also where workers do not tell
         patience = 1 if useful or first else 2 * state.patience
         old = np.ones(0 if first else 1) if state.weights is None else state.weights
         return state._replace(
             measured=True,
+            length=self.shortest if too_far else state.length,
             certificate=reply.certificate if useful else before,
             renewal=Renewal.TAKEN if useful else Renewal.REFUSED,
             patience=patience,
@@ -253,7 +268,7 @@ class ProxSkipSVRGAlgorithm(StageWiseAlgorithm[ProxSkipSVRGState]):
         if self.random:  # rho = 1/m a step, tossed once for all steps of the leg
             stays = (1 - 1 / self.stage_length) ** reply.work.steps
             return bool(self._coin(state).spawn(1)[0].random() > stays)
-        return state.step + reply.work.steps >= self.stage_length
+        return state.step + reply.work.steps >= state.length
 
     def estimate(self, state: ProxSkipSVRGState) -> Array:
         """Return the last projected point."""
