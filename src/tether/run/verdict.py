@@ -57,9 +57,13 @@ class Accuracy:
         if not (math.isfinite(point.value) and math.isfinite(point.certificate)):
             return False
         if self.convexity > 0:
-            size = abs(point.value) if point.size is None else point.size
-            return self.gap(point) <= self.tol * max(1.0, size)
+            return self.allows(self.gap(point), point)
         return math.sqrt(point.certificate) <= self.tol * max(1.0, point.scale)
+
+    def allows(self, gap: float, point: Measured | Incumbent) -> bool:
+        """Say whether a gap is small enough."""
+        size = abs(point.value) if point.size is None else point.size
+        return gap <= self.tol * max(1.0, size)
 
     def without_convexity(self) -> "Accuracy":
         """Return what is good enough where nothing is known of a minimum."""
