@@ -129,7 +129,7 @@ def solve(
         terms = place.agree(partial(Terms.checked, tol, audit, limits, checkpoint), Terms)
         verbose, listener = switch("verbose", verbose), Listener(as_callback(callback))
         opening = Opening(objective, constraint, method, x0=x0, seed=seed, engine=place)
-        way = opening.way(terms.tol)
+        way = opening.way(terms.tol, clock.left(terms.budgets.max_seconds))
         conversation, run = opening.conversation(way, terms.audit)
         facts = conversation.facts
         accuracy = Accuracy(way.inner_tol, facts.smoothness.convexity, facts.second_order.concordance)

@@ -61,11 +61,10 @@ def test_a_flow_with_quadratic_costs_is_solved_directly():
     np.testing.assert_allclose(found.x, expected.x, atol=1e-7)
 
 
-def test_what_has_no_matrix_or_no_equations_is_left_to_the_methods():
+def test_what_has_no_matrix_is_left_to_the_methods():
     rng = np.random.default_rng(2)
     logistic = tether.GLM(rng.standard_normal((30, 4)), np.arange(30) % 2)
     assert direct_solution(logistic, tether.Unconstrained(4)) is None
-    assert direct_solution(quadratic(rng, 4), tether.Consensus(2)) is None
 
 
 @pytest.mark.parametrize("weighted", [False, True])

@@ -2,7 +2,7 @@
 
 A constraint is an affine set. It moves *points* onto itself with ``project`` (the map Pi) and *directions*
 into its tangent space with ``tangent`` (the linear map P), so that Pi(x) - Pi(y) = P(x - y).
-Everything that costs (factorisations) happens when the object is built.
+Everything that costs (factorisations) happens when the object is built, or is first needed.
 """
 
 import math
@@ -56,6 +56,10 @@ class Constraint(ABC):
     @abstractmethod
     def multipliers(self, gradient: Array) -> Array:
         """Return the least-squares lambda of A^T lambda = gradient."""
+
+    def multipliers_of(self, rows: Array) -> Array:
+        """Return multipliers as `multipliers` has them, given those of the rows of `equations`."""
+        return rows
 
     def sized(self, dim: int) -> "Constraint":
         """Return this set among vectors of a length that it takes."""

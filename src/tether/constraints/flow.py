@@ -2,6 +2,7 @@
 
 The projection is a solve with the Laplacian of the graph. One node of each connected component is
 grounded: its equation follows from those of the others, provided the supplies of the component sum to 0.
+The Laplacian is factorised when it is first needed: a problem with quadratic costs needs another one.
 """
 
 from typing import Any
@@ -13,10 +14,12 @@ from scipy.sparse.csgraph import connected_components
 
 from tether.arrays import Array
 from tether.constraints.algebra.consistency import listed, require_consistent
+from tether.constraints.algebra.rows import Rows
 from tether.constraints.algebra.sparse import sparse_rows
 from tether.constraints.base import Constraint
 from tether.digest import digest_of
 from tether.inputs import numbers, vector
+from tether.lazy import lazy
 
 
 class Flow(Constraint):
@@ -47,7 +50,7 @@ class Flow(Constraint):
     >>> from tether.constraints import Flow
     >>> network = Flow([[0, 1], [1, 2], [0, 2]], [3.0, 0.0, -3.0])
     >>> network
-    Flow(3 nodes, 3 edges, 1 component, sparse, factorised)
+    Flow(3 nodes, 3 edges, 1 component)
     >>> network.project([0.0, 0.0, 0.0]).round(12).tolist()
     [1.0, 1.0, 2.0]
 
@@ -66,15 +69,26 @@ class Flow(Constraint):
         self.n_components, label = self._components()
         _require_balance(self.supply, label, self.n_components)
         self._free = _all_but_first(label)
-        self._rows = sparse_rows(self._incidence()[self._free])
-        fit = self._rows.fit(self.supply[self._free])
-        require_consistent(self._rows, self.supply[self._free], fit)
-        self._origin = fit.point
 
     @property
     def equations(self) -> tuple[Any, Array] | None:
         """The incidence matrix and the supplies, one node of each component left out."""
+        return self._equations
+
+    @lazy
+    def _equations(self) -> tuple[sp.csr_array, Array]:
         return self._incidence()[self._free], self.supply[self._free]
+
+    @lazy
+    def _rows(self) -> Rows:
+        return sparse_rows(self._equations[0])
+
+    @lazy
+    def _origin(self) -> Array:
+        """The shortest flow that balances every node."""
+        fit = self._rows.fit(self._equations[1])
+        require_consistent(self._rows, self._equations[1], fit)
+        return fit.point
 
     def project(self, x: Array) -> Array:
         """Return the nearest flow that balances every node."""
@@ -92,8 +106,12 @@ class Flow(Constraint):
 
     def multipliers(self, gradient: Array) -> Array:
         """Return the node potentials whose differences are nearest to the gradient."""
+        return self.multipliers_of(self._rows.multipliers(gradient))
+
+    def multipliers_of(self, rows: Array) -> Array:
+        """Return node potentials: those of the rows, and 0 at the nodes that were left out."""
         potentials = np.zeros(self.n_nodes)
-        potentials[self._free] = self._rows.multipliers(gradient)
+        potentials[self._free] = rows
         return potentials
 
     def digest(self) -> str:
@@ -114,7 +132,7 @@ class Flow(Constraint):
 
     def __repr__(self) -> str:
         components = "1 component" if self.n_components == 1 else f"{self.n_components} components"
-        return f"Flow({self.n_nodes} nodes, {self.n_edges} edges, {components}, {self._rows.kind})"
+        return f"Flow({self.n_nodes} nodes, {self.n_edges} edges, {components})"
 
 
 def _checked_edges(edges: Any, n_nodes: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:

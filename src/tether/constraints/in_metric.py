@@ -15,6 +15,7 @@ from tether.metric.diagonal import DiagonalMetric
 # Of a direction's length in the metric, by which the set's own projection may change it: more is the rounding
 # of its largest entries, spread over variables that bear less of it.
 ROUNDED_SHARE = 1e-9
+TANGENT_ERROR = 1e-15  # by which a direction may miss the tangent space, relative to its length
 
 
 class MetricTangent:
@@ -44,18 +45,40 @@ class MetricTangent:
         self._space, self._own = space, tangent
         self._within = space.within(self.metric)
 
+    def minimum(self, linear: Array, b: Array) -> Array | None:
+        """Return the least x^T M x / 2 + g^T x with A x = b; None where the set is not given by rows."""
+        rows = self._within.rows
+        if rows is None:
+            return None
+        return self.metric.colour(rows.fit(b).point - self._within.onto(self.metric.whiten(linear)))
+
+    def multipliers(self, gradient: Array) -> Array | None:
+        """Return the l for which A^T l is nearest to a gradient in M^-1; None where there are no rows."""
+        rows = self._within.rows
+        return None if rows is None else rows.multipliers(self.metric.whiten(gradient))
+
     def tangent(self, gradient: Array) -> Array:
         """Return P_M g, the tangent direction u with u^T M v = g^T v for all tangent v."""
-        w = self._within(self.metric.whiten(np.asarray(gradient, dtype=float)))
-        direction = self.metric.colour(self._within(w))  # a second time: the first leaves roundings of g
-        if not np.isfinite(direction).all():
-            raise NotFinite("a direction in the metric of second derivatives is infinite or not a number.")
+        direction = self.metric.colour(self._within.onto(self._whitened(gradient)))  # the second time
+        if self._space.miss(direction) <= TANGENT_ERROR:
+            return direction
         closer = self._own(direction)
-        change = np.linalg.norm(self.metric.uncolour(closer - direction))
-        if change <= ROUNDED_SHARE * np.linalg.norm(w) or self.metric.scale is None:
+        length, change = (np.linalg.norm(self.metric.uncolour(v)) for v in (direction, closer - direction))
+        if change <= ROUNDED_SHARE * length or self.metric.scale is None:
             return closer
-        within, units = self._balanced
-        return units.colour(within(units.uncolour(direction)))
+        onto, units = self._balanced
+        return units.colour(onto(units.uncolour(direction)))
+
+    def direction(self, gradient: Array) -> Array:
+        """Return P_M g, tangent but for the rounding of g."""
+        return self.metric.colour(self._whitened(gradient))
+
+    def _whitened(self, gradient: Array) -> Array:
+        """Return R^-1 P_M g; what rounding of g leaves in it is gone when it is projected once more."""
+        w = self._within.onto(self.metric.whiten(np.asarray(gradient, dtype=float)))
+        if not np.isfinite(w).all():
+            raise NotFinite("a direction in the metric of second derivatives is infinite or not a number.")
+        return w
 
     @lazy
     def smallest(self) -> float:
@@ -67,6 +90,6 @@ class MetricTangent:
         """The projector in units in which the variables are alike, and these units."""
         assert self.metric.scale is not None
         if self.metric.keeps_sparse:
-            return self._within, self.metric
+            return self._within.onto, self.metric
         units = DiagonalMetric(self.metric.scale**2)
-        return self._space.within(units), units
+        return self._space.within(units).onto, units

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 from scipy.linalg.blas import dtrmm, dtrmv, dtrsm, dtrsv
-from scipy.linalg.lapack import dpotrf
+from scipy.linalg.lapack import dpotrf, dtrcon
 from scipy.sparse.linalg import ArpackError, ArpackNoConvergence, LinearOperator, eigsh
 
 from tether.arrays import Array
@@ -21,7 +21,9 @@ from tether.metric.base import Map, Metric, Normal, NotFinite
 from tether.threads import all_blas_threads
 
 ROUNDING = float(np.finfo(float).eps)
-PIVOT_LIMIT = 20.0  # times p and the unit roundoff: smaller pivots of a matrix with diagonal 1 are rounding
+CONDITION_LIMIT = (
+    50.0  # times the unit roundoff: a matrix with a smaller reciprocal condition may be singular
+)
 FIRST_RIDGE, RIDGE_GROWTH = 1e-12, 10.0
 MULTITHREADED_SIZE = 1_500  # from which on all threads of BLAS are worth waking, even where cores are busy
 BOUNDED_SIZE = 2_000  # up to which eigenvalues are bounded
@@ -155,7 +157,7 @@ def _positive_factor(matrix: Array) -> tuple[Array, float]:
         shifted = matrix.T.copy(order="F")
         shifted[np.diag_indices(size)] += ridge
         lower, info = dpotrf(shifted, lower=1, clean=1, overwrite_a=1)
-        if info == 0 and np.min(np.diag(lower), initial=1.0) ** 2 > PIVOT_LIMIT * size * ROUNDING:
+        if info == 0 and dtrcon(lower, uplo="L")[0] ** 2 > CONDITION_LIMIT * ROUNDING:
             return lower, ridge
         ridge = max(FIRST_RIDGE, RIDGE_GROWTH * ridge)
 

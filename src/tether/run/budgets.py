@@ -84,6 +84,10 @@ class Clock:
         """Return the seconds of the run so far."""
         return self.earlier + time.perf_counter() - self.began
 
+    def left(self, max_seconds: float | None) -> float:
+        """Return the seconds that are left."""
+        return math.inf if max_seconds is None else max(0.0, max_seconds - self.seconds())
+
     def saw(self, gradients: int, seconds: float) -> None:
         """Learn from a walk."""
         if gradients > 0:
@@ -93,7 +97,7 @@ class Clock:
         """Return the component gradients of a walk for which there is time left."""
         if max_seconds is None or self.pace == 0.0:
             return math.inf
-        return max(0.0, max_seconds - self.seconds()) / self.pace
+        return self.left(max_seconds) / self.pace
 
 
 def _shortened(question: Question, walk: Descend, steps: int, status: Status) -> Question | None:

@@ -17,6 +17,7 @@ from tether.shortcuts import Way
 
 SAME_VALUE = 1e-12  # relative difference of F that rounding may make
 RESIDUAL_LIMIT = 1e-12  # of 1 + ||x||: a larger residual is projected away once more
+NO_GAP = 1e-13  # of max(1, |F|): a smaller bound need not be improved
 
 #: After these the last estimate need not be measured if there is a best point.
 SETTLED_ENDINGS = (Status.CONVERGED, Status.DIVERGED, Status.INTERRUPTED)
@@ -88,7 +89,8 @@ class Closing:
 
     def _answer(self, run: Run, best: Incumbent, ending: Ending, rows: list[Row]) -> Solution:
         accuracy, constraint = self._accuracy(run), self.way.original.constraint
-        status, gap = _judged(ending.status, accuracy.is_met(best)), accuracy.gap(best)
+        gap = self._gap(run, best)
+        status = _judged(ending.status, accuracy.is_met(best) or accuracy.allows(gap, best))
         detail = ending.detail if status is ending.status else ""
         algorithm = self.conversation.algorithm
         words = status.message
@@ -109,6 +111,13 @@ class Closing:
             seconds=run.seconds,
             method=repr(algorithm),
         )
+
+    def _gap(self, run: Run, best: Incumbent) -> float:
+        """Return the bound on the gap: the way's own where it is better."""
+        plain = self._accuracy(run).gap(best)
+        if plain <= NO_GAP * max(1.0, abs(best.value)) or best.normal is None or run.nonconvex:
+            return plain
+        return float(np.fmin(plain, self.way.gap(best.x, best.normal, best.scale)))
 
     def _doubt(self, run: Run) -> str:
         """Say why there is no certificate though there should be one."""

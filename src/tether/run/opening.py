@@ -1,5 +1,6 @@
 """The beginning of a run: the user's words, validated once and turned into a conversation."""
 
+import math
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
@@ -46,8 +47,8 @@ class Opening:
         self._constraint = constraint
         self._x0 = None if x0 is None else as_start(x0, objective.dim, objective.names)
 
-    def way(self, tol: float) -> Way:
-        """Return the problem to run, by a shortcut where the method allows it and the data is here."""
+    def way(self, tol: float, seconds: float = math.inf) -> Way:
+        """Return the problem to run, by a shortcut where method, place of the data and time allow it."""
         constraint = as_constraint(self._constraint, self._objective.dim, self._objective.names)
         check_needs(
             type(self.method).__name__,
@@ -59,7 +60,7 @@ class Opening:
         if self._x0 is not None:
             self._objective = self._objective.starting_at(constraint.project(self._x0))
         problem = self.engine.prepare(Problem(self._objective, constraint, self._seed))
-        straight = Way(problem=problem, original=problem, method=self.method, tol=tol)
+        straight = Way(problem=problem, original=problem, method=self.method, tol=tol, seconds=seconds)
         if not (self.method.takes_shortcuts and self.engine.local):
             return straight
         return shortest_way(straight, warm=self._x0 is not None)

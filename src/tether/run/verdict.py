@@ -60,11 +60,15 @@ class Accuracy:
             return False
         gap = self.gap(point)
         if not math.isnan(gap):
-            size = abs(point.value) if point.size is None else point.size
-            return gap <= self.tol * max(1.0, size)
+            return self.allows(gap, point)
         if self._is_bent(point):
             return False  # the Hessian will tell
         return math.sqrt(point.certificate) <= self.tol * max(1.0, point.scale)
+
+    def allows(self, gap: float, point: Measured | Incumbent) -> bool:
+        """Say whether a gap is small enough."""
+        size = abs(point.value) if point.size is None else point.size
+        return gap <= self.tol * max(1.0, size)
 
     def _is_bent(self, point: Measured | Incumbent) -> bool:
         bend = point.bend if isinstance(point, Incumbent) else bend_at(point)

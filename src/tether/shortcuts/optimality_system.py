@@ -5,17 +5,15 @@ The minimiser of x^T H x / 2 + g^T x on A x = b and its multipliers solve
     [ H  A^T ] [ x ]   [ -g ]
     [ A   0  ] [ l ] = [  b ]
 
-The system is shifted by a little so that any elimination order is safe, and the shift is refined away.
-
-Where H is diagonal (calibration, flows with quadratic costs), x = H^-1/2 v makes it a projection: v is the
-point of { v : A H^-1/2 v = b } nearest to -H^-1/2 g. That takes a factorisation of the size of A A^T, on a
-network that of a weighted Laplacian, whatever the number of variables.
+Where H is diagonal (calibration, flows with quadratic costs), of small blocks, or small and positive, H is
+eliminated first (`minimum`). Else the system is shifted by a little so that any elimination order is safe,
+and the shift is refined away.
 """
 
 from collections.abc import Callable
-from dataclasses import replace
+from dataclasses import dataclass
 from functools import partial
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from scipy import sparse
@@ -23,79 +21,139 @@ from scipy.linalg import lu_factor, lu_solve
 from scipy.sparse.linalg import splu
 
 from tether.arrays import Array
-from tether.constraints import Affine, Constraint, Unconstrained
+from tether.constraints import Affine, Consensus, Constraint, Flow, Range
+from tether.constraints.algebra.factor import SPEED, work_of_eliminating
+from tether.constraints.algebra.sparse import HOPELESS_WORK
 from tether.methods import LBFGS
 from tether.objectives import Objective
-from tether.objectives.symmetric import diagonal_of
+from tether.problem import Problem
+from tether.shortcuts.known_multipliers import WithMultipliers
+from tether.shortcuts.minimum import RESIDUAL_LIMIT, Minimum, minimum_in_metric, norm_of
 from tether.shortcuts.way import Way
 
 DENSE_LIMIT = 1_500  # unknowns up to which a dense factorisation is quick
 ROW_ENTRIES = 50  # entries a row up to which a larger system counts as sparse
 SHIFT = 1e-9  # relative to the largest entry
 REFINEMENTS = 8
-SMALLEST_ENTRY = 1e-12  # of the largest one of a diagonal: with smaller ones scaling would lose digits
-RESIDUAL_LIMIT = 1e-12  # of its size: with a larger residual the system has no solution, and F no minimum
+BUDGET_SHARE = 0.5  # of the time that is left, which a factorisation may be thought to take
+FLAT_SHARE = 0.1  # of 1 / shift: a larger P_H is that of the shift, and H not positive on the set
+
+
+@dataclass(frozen=True, kw_only=True)
+class SolvedDirectly(Way):
+    """The straight way, from the solution on."""
+
+    minimum: Minimum
+
+    def gap(self, x: Array, normal: Array, scale: float) -> float:
+        """Return <g, P_H g> / 2 with the tangent gradient g at x, and what rounding may hide."""
+        return self.minimum.gap(self.problem.objective.gradient(x) - normal, scale)
 
 
 def solved_directly(way: Way, warm: bool) -> Way | None:
     """Return the way from the solution of the optimality system, where there is one; L-BFGS confirms it."""
-    start = None if warm else direct_solution(way.problem.objective, way.problem.constraint)
-    if start is None:
+    objective, constraint, seed = way.problem
+    found = None if warm else minimum_of(objective, constraint, BUDGET_SHARE * way.seconds)
+    if found is None:
         return None
-    return replace(way, start=start, method=LBFGS(), note="the optimality system was solved directly")
+    if found.multipliers is not None and isinstance(constraint, Flow):
+        constraint = WithMultipliers(constraint, found.multipliers, found.normal)
+    problem = Problem(objective, constraint, seed)
+    note = "the optimality system was solved directly"
+    own = {"problem": problem, "original": problem, "method": LBFGS(), "start": found.point, "note": note}
+    return SolvedDirectly(**(vars(way) | own), minimum=found)
 
 
 def direct_solution(objective: Objective, constraint: Constraint) -> Array | None:
     """Return the solution of a quadratic's optimality system; None where there is no such system."""
-    quadratic, equations = objective.hessian(), constraint.equations
-    if quadratic is None or equations is None:
-        return None
-    projected = _by_projection(*quadratic, *equations)
-    if projected is not None:
-        return projected
-    system, target = _system(*quadratic, *equations)
-    if system.shape[0] > DENSE_LIMIT and system.nnz > ROW_ENTRIES * system.shape[0]:
-        return None
-    solution = _solve(system, target, objective.dim)
-    size = float(abs(system).max()) * float(np.linalg.norm(solution)) + float(np.linalg.norm(target))
-    if not float(np.linalg.norm(target - system @ solution)) <= RESIDUAL_LIMIT * size:  # NaN included
-        return None
-    return solution[: objective.dim]
+    found = minimum_of(objective, constraint)
+    return None if found is None else found.point
 
 
-def _by_projection(matrix: Any, linear: Array, rows: Any, b: Array) -> Array | None:
-    """Return the solution for a diagonal matrix with entries of about one size; None for others."""
-    diagonal = diagonal_of(matrix)
-    if diagonal is None or not diagonal.min() > SMALLEST_ENTRY * diagonal.max():
+def minimum_of(objective: Objective, constraint: Constraint, seconds: float = np.inf) -> Minimum | None:
+    """Return the minimum of a quadratic whose matrix is at hand; None for others and what takes too long."""
+    quadratic = objective.hessian()
+    if quadratic is None or not objective.convex or not _is_known(constraint):
         return None
-    scale = 1.0 / np.sqrt(diagonal)
-    scaled = sparse.csr_array(rows @ sparse.diags_array(scale)) if sparse.issparse(rows) else rows * scale
-    within = Affine(scaled, b) if len(b) else Unconstrained(len(scale))
-    return scale * within.project(-scale * linear)
+    found = minimum_in_metric(*quadratic, constraint, seconds)
+    if found is not None or constraint.equations is None:
+        return found
+    return _minimum_by_system(*quadratic, *constraint.equations, seconds)
 
 
-def _system(matrix: Any, linear: Array, rows: Any, b: Array) -> tuple[sparse.csr_array, Array]:
-    """Return the optimality system with rows of unit length."""
-    rows = sparse.csr_array(rows)
+class System(NamedTuple):
+    """The optimality system, scaled, and its factorisation."""
+
+    matrix: sparse.csr_array
+    lengths: Array  # of the rows of A
+    unit: float  # of H
+    shift: float
+    sweep: Callable[[Array], Array]
+
+    @property
+    def n_variables(self) -> int:
+        """The number of x."""
+        return self.matrix.shape[0] - len(self.lengths)
+
+    def solved(self, above: Array, below: Array) -> tuple[Array, Array, float]:
+        """Return u and l of H u + A^T l = above, A u = below, and the residual over its size."""
+        target = np.concatenate([above / self.unit, below / self.lengths])
+        solution = np.zeros(len(target))
+        for _ in range(REFINEMENTS):
+            solution = solution + self.sweep(target - self.matrix @ solution)
+        size = float(abs(self.matrix).max() * np.linalg.norm(solution) + np.linalg.norm(target))
+        rest = float(np.linalg.norm(target - self.matrix @ solution))
+        n = self.n_variables
+        return solution[:n], self.unit * solution[n:] / self.lengths, rest / size if size else 0.0
+
+    def image(self, gradient: Array) -> Array:
+        """Return P_H g."""
+        return self.solved(gradient, np.zeros(len(self.lengths)))[0]
+
+
+def _minimum_by_system(matrix: Any, linear: Array, rows: Any, b: Array, seconds: float) -> Minimum | None:
+    system = _system(matrix, rows, seconds)
+    if system is None:
+        return None
+    point, multipliers, residual = system.solved(-linear, b)
+    if not residual <= RESIDUAL_LIMIT:  # NaN included
+        return None
+    stretch = norm_of(system.image, len(linear))
+    flat = not stretch * system.unit * system.shift <= FLAT_SHARE
+    normal = matrix @ point + linear
+    return Minimum(point, normal, system.image, np.inf if flat else stretch, -multipliers)
+
+
+def _system(matrix: Any, rows: Any, seconds: float) -> System | None:
+    """Return the optimality system with rows of unit length and a matrix of unit size, factorised."""
+    rows, matrix = sparse.csr_array(rows), sparse.csr_array(matrix)
     lengths = np.sqrt(rows.multiply(rows).sum(axis=1)) if rows.shape[0] else np.zeros(0)
     lengths[lengths == 0] = 1.0
     rows = sparse.csr_array(sparse.diags_array(1.0 / lengths) @ rows)
-    system = sparse.block_array([[sparse.csr_array(matrix), rows.T], [rows, None]], format="csr")
-    return system, np.concatenate([-linear, b / lengths])
-
-
-def _solve(system: sparse.csr_array, target: Array, n_variables: int) -> Array:
-    """Factorise the shifted system and refine towards the solution of the system itself."""
+    unit = float(abs(matrix).max()) or 1.0
+    system = sparse.block_array([[matrix / unit, rows.T], [rows, None]], format="csr")
     size = system.shape[0]
-    signs = np.where(np.arange(size) < n_variables, 1.0, -1.0)
+    if size > DENSE_LIMIT and (system.nnz > ROW_ENTRIES * size or _takes_too_long(system, seconds)):
+        return None
+    signs = np.where(np.arange(size) < matrix.shape[0], 1.0, -1.0)
     shift = SHIFT * max(1.0, float(abs(system).max()))
     shifted = sparse.csc_array(system + shift * sparse.diags_array(signs))
-    apply: Callable[[Array], Array]
+    sweep: Callable[[Array], Array]
     if size <= DENSE_LIMIT:
-        apply = partial(lu_solve, lu_factor(shifted.toarray()))
+        sweep = partial(lu_solve, lu_factor(shifted.toarray()))
     else:
-        apply = splu(shifted, permc_spec="MMD_AT_PLUS_A", diag_pivot_thresh=0.0).solve
-    solution = np.zeros(size)
-    for _ in range(REFINEMENTS):
-        solution = solution + apply(target - system @ solution)
-    return solution
+        try:
+            sweep = splu(shifted, permc_spec="MMD_AT_PLUS_A", diag_pivot_thresh=0.0).solve
+        except RuntimeError:  # an exact zero as pivot
+            return None
+    return System(system, lengths, unit, shift, sweep)
+
+
+def _takes_too_long(system: sparse.csr_array, seconds: float) -> bool:
+    work = work_of_eliminating(sparse.csr_array(system + sparse.eye_array(system.shape[0])))
+    return work > min(HOPELESS_WORK, seconds * SPEED)
+
+
+def _is_known(constraint: Constraint) -> bool:
+    """Say whether a set says more of itself than how it projects."""
+    return constraint.equations is not None or isinstance(constraint, Affine | Range | Consensus)

@@ -1,5 +1,6 @@
 """A problem to run instead of the user's, and the way back to the user's variables."""
 
+import math
 from dataclasses import dataclass
 
 from tether.arrays import Array
@@ -17,6 +18,7 @@ class Way:
     tol: float  # in the user's variables
     start: Array | None = None  # where to start unless the user says it
     note: str = ""  # what was done, for the user to read
+    seconds: float = math.inf  # for which there is time; what is thought to take longer is no shortcut
 
     @property
     def inner_tol(self) -> float:
@@ -34,3 +36,10 @@ class Way:
     def convexity(self, facts: Facts) -> float:
         """Return a bound from below on mu among the user's feasible points, given what the run knows."""
         return facts.smoothness.convexity
+
+    def gap(self, x: Array, normal: Array, scale: float) -> float:
+        """Return a bound on the gap at a point, from what is known beyond strong convexity; NaN: nothing.
+
+        Given are grad F - P grad F and ||grad F|| there.
+        """
+        return math.nan

@@ -27,11 +27,15 @@ from tether.constraints.algebra.refined import ROUNDING, RefinedRows, Solver, Un
 
 # Below this many rows a factorisation is always affordable.
 FACTORISED_ROWS = 5_000
-# More iterations than this cost more than the triangular solves of a typical factorisation ...
+# The same below this many multiplications, a second or so ...
+QUICK_WORK = 1e9
+# ... else, more iterations than this cost more than the triangular solves of a typical factorisation, ...
 ITERATION_LIMIT = 60
-# ... but if the factorisation itself may take this many multiplications, more of them are welcome.
+# ... but if the factorisation itself may take this many multiplications, more of them are welcome, ...
 FACTORISING_WORK = 2e10
 EXTENDED_ITERATION_LIMIT = 300
+# ... and with this many, minutes, there is no choice.
+HOPELESS_WORK = 1e11
 # Tried in turn, until random directions are projected to rounding accuracy.
 REGULARISATIONS = (1e-13, 1e-11, 1e-9)
 
@@ -95,13 +99,14 @@ def _polished_solver(unit: UnitRows, sweep: Sweep) -> Solver:
 
 def _unit_rows(matrix: sp.csr_array) -> UnitRows:
     transposed = matrix.T.tocsr()
-    scale = 1.0 / _row_lengths(matrix)
+    scale = 1.0 / row_lengths(matrix)
     size = sp.csr_array(sp.diags_array(scale) @ abs(matrix))
     gain = float(np.sqrt(np.max(size.sum(axis=0), initial=0.0) * np.max(size.sum(axis=1), initial=0.0)))
     return UnitRows(matrix.shape, lambda x: matrix @ x, lambda y: transposed @ y, scale, max(gain, 1.0))
 
 
-def _row_lengths(matrix: sp.csr_array) -> Array:
+def row_lengths(matrix: sp.csr_array) -> Array:
+    """Return the Euclidean length of each row, without overflow, and 1 for a row of zeros."""
     largest = abs(matrix).max(axis=1).toarray().ravel() if matrix.nnz else np.zeros(matrix.shape[0])
     largest[largest == 0.0] = 1.0
     relative = matrix.data / np.repeat(largest, np.diff(matrix.indptr))
@@ -112,11 +117,11 @@ def _row_lengths(matrix: sp.csr_array) -> Array:
 
 
 def _is_iterative(matrix: sp.csr_array, unit: UnitRows) -> bool:
-    if _converges_within(ITERATION_LIMIT, unit):
-        return True
-    return work_of_factorising(matrix) > FACTORISING_WORK and _converges_within(
-        EXTENDED_ITERATION_LIMIT, unit
-    )
+    work = work_of_factorising(matrix)
+    if work <= QUICK_WORK or work > HOPELESS_WORK:
+        return work > HOPELESS_WORK
+    limit = EXTENDED_ITERATION_LIMIT if work > FACTORISING_WORK else ITERATION_LIMIT
+    return _converges_within(limit, unit)
 
 
 def _converges_within(limit: int, unit: UnitRows) -> bool:

@@ -3,9 +3,10 @@
 With M^-1 = R R^T directions are v = R w, and v is tangent when w is in ker(A R), or in the image of R^-1 D.
 """
 
+import math
 from abc import ABC, abstractmethod
 from collections.abc import Callable
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import scipy.sparse as sp
@@ -13,14 +14,25 @@ from scipy.sparse.linalg import LinearOperator
 
 from tether.arrays import Array
 from tether.constraints.algebra.dense import DenseRows
+from tether.constraints.algebra.dense import row_lengths as dense_row_lengths
+from tether.constraints.algebra.gram import gram_rows
 from tether.constraints.algebra.operator import operator_rows
 from tether.constraints.algebra.rows import Rows
+from tether.constraints.algebra.sparse import row_lengths as sparse_row_lengths
 from tether.constraints.algebra.sparse import sparse_rows
+from tether.lazy import lazy
 from tether.metric.base import Metric
 
 Map = Callable[[Array], Array]
 
 DENSE_ENTRIES = 3e7  # up to which a matrix in another metric may be dense
+
+
+class Within(NamedTuple):
+    """A subspace in another metric."""
+
+    onto: Map  # the orthogonal projector
+    rows: Rows | None = None  # of A R, where there is an A
 
 
 class Subspace(ABC):
@@ -29,8 +41,12 @@ class Subspace(ABC):
     dim: int
 
     @abstractmethod
-    def within(self, metric: Metric) -> Map:
+    def within(self, metric: Metric) -> "Within":
         """Return the orthogonal projector on { w : R w is tangent }, factorised."""
+
+    def miss(self, v: Array) -> float:
+        """Return by how much a direction is not tangent, over its length; infinite where nobody knows."""
+        return math.inf
 
     @abstractmethod
     def normal(self, scale: Array) -> Array:
@@ -44,12 +60,25 @@ class Kernel(Subspace):
         self._matrix = matrix
         self.dim = int(matrix.shape[1])
 
-    def within(self, metric: Metric) -> Map:
+    def within(self, metric: Metric) -> Within:
         """Return the projector on ker(A R)."""
-        if not _is_too_large(self._matrix, metric):
-            return _rows_of(metric.rows(self._matrix)).tangent
-        matrix = sp.csr_array(self._matrix)
-        return _in_metric(matrix.shape, lambda x: matrix @ x, lambda y: matrix.T @ y, metric).tangent
+        if _is_too_large(self._matrix, metric):
+            matrix = sp.csr_array(self._matrix)
+            rows = _in_metric(matrix.shape, lambda x: matrix @ x, lambda y: matrix.T @ y, metric)
+        else:
+            rows = _rows_of(metric.rows(self._matrix))
+        return Within(rows.tangent, rows)
+
+    def miss(self, v: Array) -> float:
+        """Return the largest |<a_i, v>| / ||a_i|| over ||v||."""
+        size = float(np.linalg.norm(v))
+        return float(np.max(np.abs(self._matrix @ v) / self.lengths, initial=0.0)) / size if size else 0.0
+
+    @lazy
+    def lengths(self) -> Array:
+        """The lengths of the rows, 1 for a row of zeros."""
+        lengths = sparse_row_lengths if sp.issparse(self._matrix) else dense_row_lengths
+        return lengths(self._matrix)
 
     def normal(self, scale: Array) -> Array:
         """Return Q Q^T for an orthonormal basis Q of the rows divided by the scale."""
@@ -63,11 +92,12 @@ class OperatorKernel(Subspace):
         self._rows = rows
         self.dim = rows.shape[1]
 
-    def within(self, metric: Metric) -> Map:
+    def within(self, metric: Metric) -> Within:
         """Return the projector on ker(A R)."""
         if not metric.keeps_sparse and np.prod(self._rows.shape) <= DENSE_ENTRIES:
             return Kernel(self._entries()).within(metric)
-        return _in_metric(self._rows.shape, self._rows.apply, self._rows.adjoint, metric).tangent
+        rows = _in_metric(self._rows.shape, self._rows.apply, self._rows.adjoint, metric)
+        return Within(rows.tangent, rows)
 
     def normal(self, scale: Array) -> Array:
         """Return Q Q^T for an orthonormal basis Q of the rows divided by the scale."""
@@ -85,10 +115,10 @@ class Image(Subspace):
         self._columns = columns
         self.dim = int(columns.shape[1])
 
-    def within(self, metric: Metric) -> Map:
+    def within(self, metric: Metric) -> Within:
         """Return the projector on the image of R^-1 D."""
         if not _is_too_large(self._columns, metric):
-            return _rows_of(metric.columns(self._columns)).component
+            return Within(_rows_of(metric.columns(self._columns)).component)
         matrix = sp.csr_array(self._columns)
         shape = (int(matrix.shape[0]), self.dim)
         operator = LinearOperator(
@@ -97,7 +127,7 @@ class Image(Subspace):
             rmatvec=lambda y: metric.uncolour(matrix.T @ y.ravel()),
             dtype=float,
         )
-        return operator_rows(operator).component
+        return Within(operator_rows(operator).component)
 
     def normal(self, scale: Array) -> Array:
         """Return I - Z Z^T for an orthonormal basis Z of the directions times the scale."""
@@ -129,7 +159,7 @@ def _is_too_large(matrix: Any, metric: Metric) -> bool:
 
 
 def _rows_of(matrix: Any) -> Rows:
-    return sparse_rows(matrix) if sp.issparse(matrix) else DenseRows(matrix)
+    return sparse_rows(matrix) if sp.issparse(matrix) else gram_rows(matrix) or DenseRows(matrix)
 
 
 def _dense(matrix: Any) -> Array:

@@ -1,0 +1,119 @@
+"""The minimum of a quadratic on a set, by one factorisation that then also says how good a point is.
+
+With P_H g, the tangent direction u with u^T H v = g^T v for all tangent v, the minimum of
+x^T H x / 2 + g^T x is x - P_H (H x + g) from any feasible x, and the gap at any feasible point with the
+gradient g is <g, P_H g> / 2: no constant of strong convexity is needed, only that H is positive on the set.
+Two ways to P_H:
+
+- the set in the metric H, where H is diagonal, of small blocks, or dense and small: the Schur complement
+  A H^-1 A^T is as large as there are equations, on a network a weighted Laplacian;
+- the optimality system [[H, A^T], [A, 0]] otherwise, where H is sparse or not positive by itself.
+"""
+
+import math
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import numpy as np
+from scipy import sparse
+
+from tether.arrays import Array
+from tether.constraints import Constraint, Flow
+from tether.constraints.algebra.factor import SPEED, work_of_factorising
+from tether.constraints.algebra.sparse import FACTORISED_ROWS
+from tether.metric import Metric
+from tether.metric.blocks import blocks_of
+from tether.metric.diagonal import DiagonalMetric
+from tether.metric.full import FullMetric
+from tether.objectives.symmetric import diagonal_of
+
+Map = Callable[[Array], Array]
+
+DENSE_SIZE = 1_500  # variables up to which a dense factorisation is quick
+REFINEMENTS = 4
+REFINED_SHARE = 1e-7  # of a point, of which a step may be the last one: the next would be rounding
+RESIDUAL_LIMIT = 1e-12  # of its size: with a larger residual F has no minimum, or none that can be told
+ROUNDED_SLOPE = 1e-15  # relative error of a projected gradient, about
+ROUNDED_DECREMENT = 1e-6  # relative error of the decrement, more than there is
+PROBES = 6  # power iterations for the norm of P_H ...
+PROBE_MARGIN = 4.0  # ... which they may fall short of by this
+
+
+class Minimum(NamedTuple):
+    """Where a quadratic is least on a set, and the map that says so."""
+
+    point: Array
+    normal: Array  # the gradient there, a combination of rows
+    image: Map  # P_H
+    stretch: float  # a bound on the norm of P_H; infinite: H may not be positive on the set
+    multipliers: Array | None = None  # of the rows of the set's equations, where they are worth to be kept
+
+    def gap(self, gradient: Array, scale: float) -> float:
+        """Return a bound on F - F* where the tangent gradient is this and ||grad F|| the scale; NaN: none."""
+        if not math.isfinite(self.stretch):
+            return math.nan
+        decrement = max(0.0, float(gradient @ self.image(gradient)))
+        hidden = ROUNDED_SLOPE * scale * math.sqrt(self.stretch)
+        return 0.5 * ((1.0 + ROUNDED_DECREMENT) * math.sqrt(decrement) + hidden) ** 2
+
+
+def minimum_in_metric(matrix: Any, linear: Array, constraint: Constraint, seconds: float) -> Minimum | None:
+    """Return the minimum by way of the set in the metric H; None for other H and what takes too long."""
+    metric = metric_of_matrix(matrix)
+    if metric is None or (math.isfinite(seconds) and _seconds_for(constraint, metric) > seconds):
+        return None
+    within = constraint.in_metric(metric)
+    if not within.exact:
+        return None
+    equations = constraint.equations
+    point = None if equations is None else within.minimum(linear, equations[1])
+    if point is None:
+        point = constraint.project(np.zeros(len(linear)))
+    for _ in range(REFINEMENTS):
+        step = within.direction(matrix @ point + linear)
+        point = point - step
+        if np.linalg.norm(step) <= REFINED_SHARE * np.linalg.norm(point):
+            break
+    if not np.isfinite(point).all():
+        return None
+    stretch = 1.0 / within.smallest if metric.keeps_sparse else norm_of(within.direction, len(linear))
+    normal = matrix @ point + linear
+    multipliers = within.multipliers(normal) if isinstance(constraint, Flow) else None
+    return Minimum(point, normal, within.direction, stretch, multipliers)
+
+
+def metric_of_matrix(matrix: Any) -> Metric | None:
+    """Return a matrix as a metric that is quickly factorised; None for others, or if it is not positive."""
+    diagonal = diagonal_of(matrix)
+    if diagonal is not None:
+        metric = DiagonalMetric(diagonal)
+        if metric.exact:
+            return metric
+    elif sparse.issparse(matrix):
+        blocks = blocks_of(matrix)
+        if blocks is not None:
+            return blocks
+    if matrix.shape[0] > DENSE_SIZE:
+        return None
+    return FullMetric(matrix.toarray() if sparse.issparse(matrix) else np.asarray(matrix, dtype=float))
+
+
+def norm_of(image: Map, dim: int) -> float:
+    """Return a bound on the norm of a positive map, by power iterations and a margin."""
+    v = np.random.default_rng(0).standard_normal(dim)
+    norm = 0.0
+    for _ in range(PROBES):
+        size = float(np.linalg.norm(v))
+        if size == 0.0:
+            return 0.0
+        v = image(v / size)
+        norm = float(np.linalg.norm(v))
+    return PROBE_MARGIN * norm
+
+
+def _seconds_for(constraint: Constraint, metric: Metric) -> float:
+    """Return about the seconds that the set takes to be factorised; 0 where that is quick."""
+    equations = constraint.equations
+    if equations is None or not sparse.issparse(equations[0]) or equations[0].shape[0] <= FACTORISED_ROWS:
+        return 0.0
+    return work_of_factorising(metric.rows(equations[0])) / SPEED
