@@ -68,7 +68,7 @@ class BlockMetric(Metric):
 
 
 def blocks_of(matrix: sp.csr_array) -> BlockMetric | None:
-    """Return the metric of a sparse matrix whose variables fall into small groups; None: it is not positive.
+    """Return the metric of a sparse matrix whose variables fall into small groups; None for others.
 
     Examples
     --------
