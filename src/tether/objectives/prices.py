@@ -21,6 +21,7 @@ _FIND = 1.7  # a number of a sparse row, for each output
 _SAMPLE, _OUTPUT = 36.0, 10.0  # what else a sample takes, and each of several outputs
 _PRODUCT, _COPY = 0.027, 0.8  # a product of two numbers in BLAS; a number of a row that BLAS gets
 _PAIR, _CACHED = 0.75, 2500.0  # a product that a place is found for; columns whose triangle slows that down
+_FACTOR, _FILL = 15.0, 2.0  # the factor of a sample; a number of a sparse row that is made dense
 _PLACE = 1.0  # a number of the sum
 _BLOCK = 8.0  # a number of the matrix of second derivatives of one sample's outputs
 _DENSE_SQUARES, _SPARSE_SQUARES = 2.0, 1.25  # the diagonal: a pass without kernels, and with one
@@ -36,7 +37,7 @@ def price_of_hessian(design: Design, outputs: int = 1) -> float:
 
 def price_of_dense_hessian(width: int) -> float:
     """Return the price of the full Hessian of a linear model with many dense rows of so many columns."""
-    return 1.0 + (_PRODUCT * width**2 + _COPY * width) / (_SAMPLE + _READ * width)
+    return 1.0 + (_FACTOR + _COPY * width + _PRODUCT * width**2) / (_SAMPLE + _READ * width)
 
 
 def price_of_kronecker(design: Design, outputs: int) -> float:
@@ -61,12 +62,12 @@ def _gradient(design: Design, outputs: int) -> float:
 
 def _products(design: Design) -> float:
     """Return what a sample of the sum of products takes."""
-    n, width = design.n_samples, design.width
-    if _stored(design) is not None and is_sparse(design):
+    n, width, stored = design.n_samples, design.width, _stored(design) is not None
+    if stored and is_sparse(design):
         one = _PAIR * pairs_of(design) / n * (1.0 + (width / _CACHED) ** 2)
     else:
-        one = _PRODUCT * width**2 + _COPY * width
-    return one + _PLACE * width**2 / n
+        one = _PRODUCT * width**2 + (_COPY + _FILL * stored) * width
+    return _FACTOR + one + _PLACE * width**2 / n
 
 
 def _blocks(outputs: int) -> float:
