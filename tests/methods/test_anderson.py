@@ -1,5 +1,6 @@
 """Anderson: the extrapolation written out, its safeguard, and what stays feasible."""
 
+from dataclasses import replace
 from itertools import pairwise
 
 import numpy as np
@@ -78,8 +79,10 @@ def ill_conditioned():
 @pytest.mark.parametrize("inner", [ProxSkipSVRG, DelayedSVRG])
 def test_extrapolation_saves_most_of_the_rounds_on_an_ill_conditioned_problem(ill_conditioned, inner):
     objective, constraint = ill_conditioned
-    with_it = tether.solve(objective, constraint, Anderson(inner()), tol=1e-6, max_rounds=400)
-    without = tether.solve(objective, constraint, inner(), tol=1e-6, max_rounds=400)
+    facts = tether.Serial().facts(Problem(objective, constraint))
+    plain = inner(step_size=inner().prepare(facts._replace(draws=0)).step_size)  # no row comes in shares
+    with_it = tether.solve(objective, constraint, Anderson(plain), tol=1e-6, max_rounds=400)
+    without = tether.solve(objective, constraint, plain, tol=1e-6, max_rounds=400)
     assert with_it.success
     assert without.counts.rounds > 3 * with_it.counts.rounds
 
@@ -117,7 +120,9 @@ def test_an_undone_stage_starts_again_from_its_point_and_its_dual(
     strongly_convex, converse, x0, memory, interval, renew
 ):
     inner = ProxSkipSVRG(stage_length=30, interval=interval, batch_size=1, renew=renew)
-    method = Anderson(inner, memory=memory)
+    facts = tether.Serial().facts(Problem(strongly_convex.objective, strongly_convex.constraint))
+    step = inner.prepare(facts._replace(draws=0)).step_size  # given, so that no row comes in shares
+    method = Anderson(replace(inner, step_size=step), memory=memory)
     moments = converse(strongly_convex.objective, strongly_convex.constraint, method, x0)
     undone, longest, point, dual, spoilt = 0, 0, None, None, False
     for _ in range(200):

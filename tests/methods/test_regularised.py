@@ -29,9 +29,9 @@ INNER = [
     DelayedASVRG(**SHORT),
     DelayedASVRG(**SHORT, first_step="coupled"),
     ProxSkip(interval=3),
-    ProxSkipSVRG(**SHORT),
+    ProxSkipSVRG(**SHORT, step_size=0.05),
     Anderson(DelayedSVRG(**SHORT)),
-    Anderson(ProxSkipSVRG(**SHORT)),
+    Anderson(ProxSkipSVRG(**SHORT, step_size=0.05)),
     Nesterov(),
     LBFGS(),
 ]

@@ -34,7 +34,7 @@ from tether.problem import Facts
 from tether.requests import Arrived, Descend, Dual, Gradient, Measured, Reply, Request
 
 SLOW_FALL = 0.5  # of the certificate over a stage: if it falls less, h is under suspicion
-WALKED_TOO_FAR = 0.75  # of the certificate: if less is left without h, h is learned too slowly
+WALKED_TOO_FAR = 2 / 3  # of the certificate: if less is left without h, h is learned too slowly
 FEWEST_DUALS = 2  # a renewal that is refused comes on top of the dual in use
 
 

@@ -182,7 +182,8 @@ class RegularisedAlgorithm(Algorithm[RegularisedState]):
             full=constants.full + strength,
             convexity=constants.convexity + strength,
         )
-        return self.method.prepare(self.facts._replace(smoothness=stronger))
+        share = self.facts.share + strength
+        return self.method.prepare(self.facts._replace(smoothness=stronger, share=share))
 
 
 def _is_unmeasured(request: Request) -> bool:
