@@ -97,9 +97,9 @@ def _stored() -> list[Record]:
         Record("program STCQP2", partial(stored.program, "STCQP2", shift=1.0)),
         Record("program HUES-MOD", partial(stored.program, "HUES-MOD")),
         Record("traffic Sioux Falls quadratic", partial(stored.traffic, "SiouxFalls", "quadratic")),
-        Record("traffic Sioux Falls huber", partial(stored.traffic, "SiouxFalls", "huber")),
+        Record("traffic Sioux Falls huber", partial(stored.traffic, "SiouxFalls", "huber", 30.0)),
         Record("traffic Anaheim quadratic", partial(stored.traffic, "Anaheim", "quadratic")),
-        Record("traffic Anaheim poisson", partial(stored.traffic, "Anaheim", "poisson")),
+        Record("traffic Anaheim poisson", partial(stored.traffic, "Anaheim", "poisson", 3.0)),
     ]  # fmt: skip
 
 

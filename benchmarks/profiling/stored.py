@@ -91,8 +91,8 @@ def program(name: str, *, more: bool = True, shift: float = 0.0) -> Pieces:
     return Pieces(loss="quadratic", P=P, q=q, **equations)
 
 
-def traffic(name: str, loss: str) -> Pieces:
-    """Send what the first origin of a road network sends; roads cost by free-flow time over capacity."""
+def traffic(name: str, loss: str, total: float = 1.0) -> Pieces:
+    """Send what the first origin of a road network sends, scaled to a total; roads cost by time over capacity."""
     links = [
         line.split()
         for line in data_file("tntp", f"{name}_net.tntp").read_text().splitlines()
@@ -103,8 +103,8 @@ def traffic(name: str, loss: str) -> Pieces:
     supply = np.zeros(ends.max() + 1)
     demand = _first_row(data_file("tntp", f"{name}_trips.tntp").read_text())
     for zone, trips in demand.items():
-        supply[zone - 1] -= trips / sum(demand.values())
-    supply[0] += 1.0
+        supply[zone - 1] -= total * trips / sum(demand.values())
+    supply[0] += total
     costs = minutes / capacity
     return flow(loss, ends, supply, costs / costs.mean())
 
