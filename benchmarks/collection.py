@@ -2,9 +2,9 @@
 
     python collection.py            # list names, halves and sizes
 
-Each problem is a name and a function that builds its arrays, with fixed seeds. A hash of the name puts it into
-one of two halves: "open", which one looks at while working, and "held-out", which is only run at the end. So a
-problem never changes sides, and nobody chose which side it is on.
+Each problem is a name and a function that builds its arrays, with fixed seeds. A hash of the name puts it
+into one of two halves: "open", which one looks at while working, and "held-out", which is only run at the
+end. So a problem never changes sides, and nobody chose which side it is on.
 """
 
 import argparse
@@ -37,6 +37,7 @@ class Record(NamedTuple):
 
 def _bundled() -> list[Record]:
     cancer, odd, ten = bundled.breast_cancer, bundled.odd_digits, bundled.ten_digits
+    diabetes, survey = bundled.diabetes, bundled.survey
     return [
         Record("breast cancer raw", partial(cancer, False, 1.0, 0), quick=True),
         Record("breast cancer raw, mu 0.01/N, 3 equations", partial(cancer, False, 0.01, 3)),
@@ -51,26 +52,27 @@ def _bundled() -> list[Record]:
         Record("iris, 5 equations, mu 0.1/N", partial(bundled.flowers, 0.1, 5)),
         Record("wine raw", partial(bundled.wine, False, 1.0, False)),
         Record("wine scaled, classes sum to 0", partial(bundled.wine, True, 0.1, True), quick=True),
-        Record("diabetes raw squared", partial(bundled.diabetes, "squared", False, 0.0, 0)),
-        Record("diabetes scaled squared, 5 equations", partial(bundled.diabetes, "squared", True, 1.0, 5)),
-        Record("diabetes scaled huber", partial(bundled.diabetes, "huber", True, 1.0, 0), quick=True),
-        Record("diabetes raw huber, 2 equations", partial(bundled.diabetes, "huber", False, 0.1, 2)),
-        Record("diabetes scaled poisson, 2 equations", partial(bundled.diabetes, "poisson", True, 1.0, 2)),
-        Record("fair logistic", partial(bundled.survey, "fair", "logistic", 1.0)),
-        Record("fair poisson scaled, mu 0", partial(bundled.survey, "fair", "poisson", 0.0, scale=True)),
-        Record("randhie poisson raw", partial(bundled.survey, "randhie", "poisson", 0.1)),
-        Record("randhie poisson, 2 sums", partial(bundled.survey, "randhie", "poisson", 1.0, scale=True, groups=2)),
-        Record("spector logistic raw", partial(bundled.survey, "spector", "logistic", 1.0)),
-        Record("star98 squared raw", partial(bundled.survey, "star98", "squared", 1.0)),
-        Record("star98 huber, 4 sums", partial(bundled.survey, "star98", "huber", 1.0, scale=True, groups=4)),
-        Record("anes96 multinomial", partial(bundled.survey, "anes96", "multinomial", 1.0)),
-        Record("longley squared raw, mu 0", partial(bundled.survey, "longley", "squared", 0.0)),
-        Record("ccard squared, 2 sums", partial(bundled.survey, "ccard", "squared", 0.1, groups=2)),
-    ]  # fmt: skip
+        Record("diabetes raw squared", partial(diabetes, "squared", False, 0.0, 0)),
+        Record("diabetes scaled squared, 5 equations", partial(diabetes, "squared", True, 1.0, 5)),
+        Record("diabetes scaled huber", partial(diabetes, "huber", True, 1.0, 0), quick=True),
+        Record("diabetes raw huber, 2 equations", partial(diabetes, "huber", False, 0.1, 2)),
+        Record("diabetes scaled poisson, 2 equations", partial(diabetes, "poisson", True, 1.0, 2)),
+        Record("fair logistic", partial(survey, "fair", "logistic", 1.0)),
+        Record("fair poisson scaled, mu 0", partial(survey, "fair", "poisson", 0.0, scale=True)),
+        Record("randhie poisson raw", partial(survey, "randhie", "poisson", 0.1)),
+        Record("randhie poisson, 2 sums", partial(survey, "randhie", "poisson", 1.0, scale=True, groups=2)),
+        Record("spector logistic raw", partial(survey, "spector", "logistic", 1.0)),
+        Record("star98 squared raw", partial(survey, "star98", "squared", 1.0)),
+        Record("star98 huber, 4 sums", partial(survey, "star98", "huber", 1.0, scale=True, groups=4)),
+        Record("anes96 multinomial", partial(survey, "anes96", "multinomial", 1.0)),
+        Record("longley squared raw, mu 0", partial(survey, "longley", "squared", 0.0)),
+        Record("ccard squared, 2 sums", partial(survey, "ccard", "squared", 0.1, groups=2)),
+    ]
 
 
 def _stored() -> list[Record]:
     people, text, mnist, pair = stored.people, stored.text, stored.mnist, stored.mnist_pair
+    program, traffic = stored.program, stored.traffic
     return [
         Record("a8a, mu 1/N", partial(people, 1.0, 0, False)),
         Record("a8a, unit rows, 10 equations, mu 0.1/N", partial(people, 0.1, 10, True)),
@@ -78,7 +80,9 @@ def _stored() -> list[Record]:
         Record("a8a squared, 20 equations", partial(people, 0.1, 20, True, "squared")),
         Record("text, 200 equations", partial(text, 1.0, 63_620, {"count": 200})),
         Record("text, mu 0.01/N", partial(text, 0.01, 63_620, {})),
-        Record("text 5,000 rows, 100 sparse equations", partial(text, 0.1, 5_000, {"count": 100, "each": 20})),
+        Record(
+            "text 5,000 rows, 100 sparse equations", partial(text, 0.1, 5_000, {"count": 100, "each": 20})
+        ),
         Record("text 10,000 rows huber", partial(text, 1.0, 10_000, {"count": 20}, "huber")),
         Record("text 20,000 rows counts, mu 0.1/N", partial(text, 0.1, 20_000, {"count": 50}, unit=False)),
         Record("mnist 2,000 images, l2 1e-3", partial(mnist, 2_000, 1e-3, 50)),
@@ -86,68 +90,135 @@ def _stored() -> list[Record]:
         Record("mnist 5,000 images, l2 1e-4", partial(mnist, 5_000, 1e-4, 200)),
         Record("mnist small digits logistic", partial(pair, 10_000, "logistic", 1.0, 20)),
         Record("mnist digit squared, 100 equations", partial(pair, 5_000, "squared", 0.1, 100)),
-        Record("program HS51", partial(stored.program, "HS51", more=False)),
-        Record("program GENHS28", partial(stored.program, "GENHS28", more=False)),
-        Record("program DTOC3", partial(stored.program, "DTOC3", more=False)),
-        Record("program AUG2DC", partial(stored.program, "AUG2DC", more=False)),
-        Record("program AUG3DC", partial(stored.program, "AUG3DC", more=False)),
-        Record("program CVXQP1_M", partial(stored.program, "CVXQP1_M", shift=1.0)),
-        Record("program CVXQP3_S", partial(stored.program, "CVXQP3_S", shift=1.0)),
-        Record("program DUAL1", partial(stored.program, "DUAL1")),
-        Record("program STCQP2", partial(stored.program, "STCQP2", shift=1.0)),
-        Record("program HUES-MOD", partial(stored.program, "HUES-MOD")),
-        Record("traffic Sioux Falls quadratic", partial(stored.traffic, "SiouxFalls", "quadratic")),
-        Record("traffic Sioux Falls huber", partial(stored.traffic, "SiouxFalls", "huber", 30.0)),
-        Record("traffic Anaheim quadratic", partial(stored.traffic, "Anaheim", "quadratic")),
-        Record("traffic Anaheim poisson", partial(stored.traffic, "Anaheim", "poisson", 3.0)),
-    ]  # fmt: skip
+        Record("program HS51", partial(program, "HS51", more=False)),
+        Record("program GENHS28", partial(program, "GENHS28", more=False)),
+        Record("program DTOC3", partial(program, "DTOC3", more=False)),
+        Record("program AUG2DC", partial(program, "AUG2DC", more=False)),
+        Record("program AUG3DC", partial(program, "AUG3DC", more=False)),
+        Record("program CVXQP1_M", partial(program, "CVXQP1_M", shift=1.0)),
+        Record("program CVXQP3_S", partial(program, "CVXQP3_S", shift=1.0)),
+        Record("program DUAL1", partial(program, "DUAL1")),
+        Record("program STCQP2", partial(program, "STCQP2", shift=1.0)),
+        Record("program HUES-MOD", partial(program, "HUES-MOD")),
+        Record("traffic Sioux Falls quadratic", partial(traffic, "SiouxFalls", "quadratic")),
+        Record("traffic Sioux Falls huber", partial(traffic, "SiouxFalls", "huber", 30.0)),
+        Record("traffic Anaheim quadratic", partial(traffic, "Anaheim", "quadratic")),
+        Record("traffic Anaheim poisson", partial(traffic, "Anaheim", "poisson", 3.0)),
+    ]
 
 
 def _dense() -> list[Record]:
     return [
-        Record("dense 100 x 5", Recipe(loss="logistic", n=100, p=5, seed=1), quick=True),
-        Record("dense 200 x 50, 25 equations", Recipe(loss="logistic", n=200, p=50, equations=25, size=1.0, seed=2), quick=True),
-        Record("dense 100,000 x 50, 5 equations", Recipe(loss="logistic", n=100_000, p=50, equations=5, seed=3)),
-        Record("dense 20,000 x 1,000", Recipe(loss="logistic", n=20_000, p=1_000, equations=50, seed=4)),
-        Record("dense 500,000 x 10", Recipe(loss="logistic", n=500_000, p=10, equations=2, decades=3, seed=5)),
-        Record("dense 5,000 x 100, conditioning 1e6", Recipe(loss="logistic", n=5_000, p=100, conditioning=1e6, mu=0.01, equations=10, seed=6)),
-        Record("dense 5,000 x 100, conditioning 1e10", Recipe(loss="logistic", n=5_000, p=100, conditioning=1e10, mu=0.01, seed=7)),
-        Record("dense 2,000 x 30, raw columns", Recipe(loss="logistic", n=2_000, p=30, decades=5, equations=3, seed=8), quick=True),
-        Record("dense 10,000 x 200, heavy rows", Recipe(loss="logistic", n=10_000, p=200, heavy=True, equations=20, seed=9)),
-        Record("dense 2,000 x 500, 250 equations", Recipe(loss="logistic", n=2_000, p=500, equations=250, l2=1e-3, seed=10)),
-        Record("dense 300 x 2,000", Recipe(loss="logistic", n=300, p=2_000, l2=1e-3, equations=20, seed=11)),
-        Record("squared 10,000 x 100, conditioning 1e8", Recipe(loss="squared", n=10_000, p=100, conditioning=1e8, mu=0.01, equations=10, seed=12)),
-        Record("squared 200,000 x 40, mu 0", Recipe(loss="squared", n=200_000, p=40, mu=0.0, equations=4, size=1.0, seed=13)),
-        Record("squared 3,000 x 1,500", Recipe(loss="squared", n=3_000, p=1_500, mu=1.0, seed=14)),
-        Record("huber 50,000 x 60, raw columns", Recipe(loss="huber", n=50_000, p=60, decades=4, mu=0.1, equations=6, seed=15)),
-        Record("huber 1,000 x 20, heavy rows", Recipe(loss="huber", n=1_000, p=20, heavy=True, seed=16), quick=True),
-        Record("huber 5,000 x 300, conditioning 1e4", Recipe(loss="huber", n=5_000, p=300, conditioning=1e4, mu=0.1, equations=30, seed=17)),
-        Record("poisson 100,000 x 20", Recipe(loss="poisson", n=100_000, p=20, equations=2, seed=18)),
-        Record("poisson 2,000 x 100, conditioning 1e4", Recipe(loss="poisson", n=2_000, p=100, conditioning=1e4, mu=0.1, equations=50, seed=19)),
-        Record("poisson 500 x 10, raw columns", Recipe(loss="poisson", n=500, p=10, decades=4, seed=20), quick=True),
-        Record("multinomial 5,000 x 40 x 5", Recipe(loss="multinomial", n=5_000, p=40, classes=5, equations=20, seed=21)),
-        Record("multinomial 20,000 x 20 x 3, raw columns", Recipe(loss="multinomial", n=20_000, p=20, classes=3, decades=3, mu=0.1, seed=22)),
-        Record("multinomial 2,000 x 100 x 10, conditioning 1e4", Recipe(loss="multinomial", n=2_000, p=100, classes=10, conditioning=1e4, equations=100, seed=23)),
-        Record("multinomial 1,000 x 30 x 4, heavy rows", Recipe(loss="multinomial", n=1_000, p=30, classes=4, heavy=True, equations=60, seed=24)),
-        Record("dense 1,000 x 20, mu 0", Recipe(loss="logistic", n=1_000, p=20, mu=0.0, equations=1, seed=25), quick=True),
-    ]  # fmt: skip
+        Record("dense 100 x 5", Recipe("logistic", 100, 5, 1), quick=True),
+        Record(
+            "dense 200 x 50, 25 equations", Recipe("logistic", 200, 50, 2, equations=25, size=1.0), quick=True
+        ),
+        Record("dense 100,000 x 50, 5 equations", Recipe("logistic", 100_000, 50, 3, equations=5)),
+        Record("dense 20,000 x 1,000", Recipe("logistic", 20_000, 1_000, 4, equations=50)),
+        Record("dense 500,000 x 10", Recipe("logistic", 500_000, 10, 5, equations=2, decades=3)),
+        Record(
+            "dense 5,000 x 100, conditioning 1e6",
+            Recipe("logistic", 5_000, 100, 6, conditioning=1e6, mu=0.01, equations=10),
+        ),
+        Record(
+            "dense 5,000 x 100, conditioning 1e10",
+            Recipe("logistic", 5_000, 100, 7, conditioning=1e10, mu=0.01),
+        ),
+        Record(
+            "dense 2,000 x 30, raw columns",
+            Recipe("logistic", 2_000, 30, 8, decades=5, equations=3),
+            quick=True,
+        ),
+        Record(
+            "dense 10,000 x 200, heavy rows", Recipe("logistic", 10_000, 200, 9, heavy=True, equations=20)
+        ),
+        Record(
+            "dense 2,000 x 500, 250 equations", Recipe("logistic", 2_000, 500, 10, equations=250, l2=1e-3)
+        ),
+        Record("dense 300 x 2,000", Recipe("logistic", 300, 2_000, 11, l2=1e-3, equations=20)),
+        Record(
+            "squared 10,000 x 100, conditioning 1e8",
+            Recipe("squared", 10_000, 100, 12, conditioning=1e8, mu=0.01, equations=10),
+        ),
+        Record(
+            "squared 200,000 x 40, mu 0", Recipe("squared", 200_000, 40, 13, mu=0.0, equations=4, size=1.0)
+        ),
+        Record("squared 3,000 x 1,500", Recipe("squared", 3_000, 1_500, 14, mu=1.0)),
+        Record(
+            "huber 50,000 x 60, raw columns", Recipe("huber", 50_000, 60, 15, decades=4, mu=0.1, equations=6)
+        ),
+        Record("huber 1,000 x 20, heavy rows", Recipe("huber", 1_000, 20, 16, heavy=True), quick=True),
+        Record(
+            "huber 5,000 x 300, conditioning 1e4",
+            Recipe("huber", 5_000, 300, 17, conditioning=1e4, mu=0.1, equations=30),
+        ),
+        Record("poisson 100,000 x 20", Recipe("poisson", 100_000, 20, 18, equations=2)),
+        Record(
+            "poisson 2,000 x 100, conditioning 1e4",
+            Recipe("poisson", 2_000, 100, 19, conditioning=1e4, mu=0.1, equations=50),
+        ),
+        Record("poisson 500 x 10, raw columns", Recipe("poisson", 500, 10, 20, decades=4), quick=True),
+        Record("multinomial 5,000 x 40 x 5", Recipe("multinomial", 5_000, 40, 21, classes=5, equations=20)),
+        Record(
+            "multinomial 20,000 x 20 x 3, raw columns",
+            Recipe("multinomial", 20_000, 20, 22, classes=3, decades=3, mu=0.1),
+        ),
+        Record(
+            "multinomial 2,000 x 100 x 10, conditioning 1e4",
+            Recipe("multinomial", 2_000, 100, 23, classes=10, conditioning=1e4, equations=100),
+        ),
+        Record(
+            "multinomial 1,000 x 30 x 4, heavy rows",
+            Recipe("multinomial", 1_000, 30, 24, classes=4, heavy=True, equations=60),
+        ),
+        Record("dense 1,000 x 20, mu 0", Recipe("logistic", 1_000, 20, 25, mu=0.0, equations=1), quick=True),
+    ]
 
 
 def _sparse() -> list[Record]:
     return [
-        Record("sparse 20,000 x 50,000", Recipe(loss="logistic", n=20_000, p=50_000, each=20, seed=31)),
-        Record("sparse 100,000 x 20,000, 50 equations", Recipe(loss="logistic", n=100_000, p=20_000, each=15, equations=50, seed=32)),
-        Record("sparse 500,000 x 1,000", Recipe(loss="logistic", n=500_000, p=1_000, each=8, equations=10, seed=33)),
-        Record("sparse 5,000 x 2,000, raw columns", Recipe(loss="logistic", n=5_000, p=2_000, each=20, decades=3, equations=20, seed=34)),
-        Record("sparse web 50,000 x 300, mu 1/N", Recipe(loss="logistic", n=50_000, p=300, each=8, heavy=True, seed=35)),
-        Record("sparse web 20,000 x 300, mu 0.01/N", Recipe(loss="logistic", n=20_000, p=300, each=8, heavy=True, mu=0.01, equations=30, seed=36)),
-        Record("sparse web 10,000 x 5,000", Recipe(loss="logistic", n=10_000, p=5_000, each=20, heavy=True, mu=0.1, equations=100, each_equation=10, seed=37)),
-        Record("sparse squared 50,000 x 5,000", Recipe(loss="squared", n=50_000, p=5_000, each=10, mu=1.0, equations=20, seed=38)),
-        Record("sparse squared 20,000 x 10,000, 3,000 equations", Recipe(loss="squared", n=20_000, p=10_000, each=10, mu=0.1, equations=3_000, each_equation=3, seed=39)),
-        Record("sparse huber 30,000 x 3,000, heavy rows", Recipe(loss="huber", n=30_000, p=3_000, each=10, heavy=True, equations=10, seed=40)),
-        Record("sparse poisson 50,000 x 2,000", Recipe(loss="poisson", n=50_000, p=2_000, each=5, mu=1.0, equations=10, seed=41)),
-        Record("sparse multinomial 10,000 x 1,000 x 4", Recipe(loss="multinomial", n=10_000, p=1_000, classes=4, each=10, equations=20, seed=42)),
-    ]  # fmt: skip
+        Record("sparse 20,000 x 50,000", Recipe("logistic", 20_000, 50_000, 31, each=20)),
+        Record(
+            "sparse 100,000 x 20,000, 50 equations",
+            Recipe("logistic", 100_000, 20_000, 32, each=15, equations=50),
+        ),
+        Record("sparse 500,000 x 1,000", Recipe("logistic", 500_000, 1_000, 33, each=8, equations=10)),
+        Record(
+            "sparse 5,000 x 2,000, raw columns",
+            Recipe("logistic", 5_000, 2_000, 34, each=20, decades=3, equations=20),
+        ),
+        Record("sparse web 50,000 x 300, mu 1/N", Recipe("logistic", 50_000, 300, 35, each=8, heavy=True)),
+        Record(
+            "sparse web 20,000 x 300, mu 0.01/N",
+            Recipe("logistic", 20_000, 300, 36, each=8, heavy=True, mu=0.01, equations=30),
+        ),
+        Record(
+            "sparse web 10,000 x 5,000",
+            Recipe(
+                "logistic", 10_000, 5_000, 37, each=20, heavy=True, mu=0.1, equations=100, each_equation=10
+            ),
+        ),
+        Record(
+            "sparse squared 50,000 x 5,000",
+            Recipe("squared", 50_000, 5_000, 38, each=10, mu=1.0, equations=20),
+        ),
+        Record(
+            "sparse squared 20,000 x 10,000, 3,000 equations",
+            Recipe("squared", 20_000, 10_000, 39, each=10, mu=0.1, equations=3_000, each_equation=3),
+        ),
+        Record(
+            "sparse huber 30,000 x 3,000, heavy rows",
+            Recipe("huber", 30_000, 3_000, 40, each=10, heavy=True, equations=10),
+        ),
+        Record(
+            "sparse poisson 50,000 x 2,000",
+            Recipe("poisson", 50_000, 2_000, 41, each=5, mu=1.0, equations=10),
+        ),
+        Record(
+            "sparse multinomial 10,000 x 1,000 x 4",
+            Recipe("multinomial", 10_000, 1_000, 42, classes=4, each=10, equations=20),
+        ),
+    ]
 
 
 def _quadratics() -> list[Record]:

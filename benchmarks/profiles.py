@@ -67,7 +67,9 @@ def _arguments() -> argparse.Namespace:
     parser.add_argument("--methods", nargs="+", metavar="WORD", help="solvers whose names contain a word")
     parser.add_argument("--limit", type=float, default=30.0, help="seconds for one run")
     parser.add_argument("--cores", type=int, help="cores to use, all if left out")
-    parser.add_argument("--clock", choices=["wall", "cpu"], default="wall", help="cpu on a busy machine, with --cores 1")
+    parser.add_argument(
+        "--clock", choices=["wall", "cpu"], default="wall", help="cpu on a busy machine, with --cores 1"
+    )
     parser.add_argument("--store", default=str(STORE), help="the file of raw results")
     parser.add_argument("--keep", action="store_true", help="add to the results of earlier calls")
     parser.add_argument("--render", action="store_true", help="measure nothing, report earlier results")

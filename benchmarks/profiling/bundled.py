@@ -27,7 +27,11 @@ def assembled(X: Any, y: Any, loss: str, mu: float, equations: dict[str, Any]) -
     y = np.asarray(y)
     y = y.astype(int) if loss == "multinomial" else y.astype(float)
     return Pieces(
-        loss=loss, X=np.ascontiguousarray(X, dtype=float), y=np.ascontiguousarray(y), l2=mu / len(y), **equations
+        loss=loss,
+        X=np.ascontiguousarray(X, dtype=float),
+        y=np.ascontiguousarray(y),
+        l2=mu / len(y),
+        **equations,
     )
 
 
@@ -46,7 +50,7 @@ def odd_digits(scale: bool, mu: float, equations: int) -> Pieces:
 
 
 def ten_digits(mu: float, sums: bool) -> Pieces:
-    """Ten digits by 64 pixels and a constant; the coefficients of a pixel sum to 0 or 20 random equations hold."""
+    """Ten digits by 64 pixels and a constant; a pixel's coefficients sum to 0, or 20 equations hold."""
     X, y = datasets.load_digits(return_X_y=True)
     X = with_ones(X / 16.0)
     equations = class_sums(65, 10) if sums else dense_rows(20, 650, 3)

@@ -35,8 +35,22 @@ def _figure(found: dict[str, list[float]], title: str) -> Any:
         heights = np.concatenate([[0.0], np.arange(1, len(costs) + 1), [len(costs)]]) / len(costs)
         heights[places >= 2.0 * WIDEST] = np.mean(np.isfinite(costs) & (np.array(costs) < 2.0 * WIDEST))
         style = "-" if ours else ":" if name.startswith("null-space") else "--"
-        axes.step(places, heights, style, where="post", linewidth=2.2 if name == ratios.AUTO else 1.3, label=f"{name} ({len(costs)})")
-    axes.set(xscale="log", xlim=(1.0, WIDEST), ylim=(0.0, 1.02), xlabel="times the best", ylabel="share of problems", title=title)
+        axes.step(
+            places,
+            heights,
+            style,
+            where="post",
+            linewidth=2.2 if name == ratios.AUTO else 1.3,
+            label=f"{name} ({len(costs)})",
+        )
+    axes.set(
+        xscale="log",
+        xlim=(1.0, WIDEST),
+        ylim=(0.0, 1.02),
+        xlabel="times the best",
+        ylabel="share of problems",
+        title=title,
+    )
     axes.set_xticks([1, 2, 4, 8, 16, 32, 64], ["1", "2", "4", "8", "16", "32", "64"])
     axes.legend(loc="lower right", fontsize="small")
     axes.grid(alpha=0.3)

@@ -35,7 +35,10 @@ class Foreman:
                 allowed = message["seconds"]
         except queue.Empty:
             self.dismiss()
-            return {"facts": None, "record": {"end": "late", "limit": limit, "reason": "stopped from outside"}}
+            return {
+                "facts": None,
+                "record": {"end": "late", "limit": limit, "reason": "stopped from outside"},
+            }
         self.dismiss()
         return {"facts": None, "record": {"end": "failed", "reason": "the process died"}}
 

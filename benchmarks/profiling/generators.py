@@ -1,6 +1,6 @@
 """Problems out of nothing but a seed: data of a wanted shape and conditioning, labels from a true model."""
 
-from dataclasses import dataclass
+from dataclasses import KW_ONLY, dataclass
 from typing import Any
 
 import numpy as np
@@ -13,7 +13,7 @@ from profiling.pieces import Pieces
 STEEP = 1.5  # standard deviation of the logarithm of heavy-tailed row lengths
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True)
 class Recipe:
     """How to draw a generalised linear model."""
 
@@ -21,6 +21,7 @@ class Recipe:
     n: int
     p: int  # columns
     seed: int
+    _: KW_ONLY
     mu: float = 1.0  # times 1/N
     l2: float | None = None  # instead of mu/N
     each: int | None = None  # non-zeros of a row; None: dense

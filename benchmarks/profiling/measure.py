@@ -11,7 +11,8 @@ from profiling.pieces import Pieces
 from profiling.watch import Goal, Watch
 
 REPEATS = 7  # at most, within
-REPEATING = 1.0  # seconds, and at least two
+REPEATING = 1.0  # seconds, and at least two unless they take
+LONG = 3.0  # seconds
 COMPILING = 30.0  # seconds more for a first run
 BUSY = 4.0  # how much slower a busy machine may be
 SMALL = 1e-3
@@ -19,10 +20,10 @@ PAUSE = 0.05  # threads that another solver left behind go to sleep
 
 
 def goal_of(pieces: Pieces, best: dict[str, Any], target: float) -> Goal:
-    """Ask for a gap of ``target`` times |F*|, or where that is far from it, times that of the first feasible point.
+    """Ask for a gap of ``target`` times |F*|.
 
-    The first feasible point is the one nearest to 0. |F*| counts between a thousandth and the whole of its gap, so
-    that neither a constant in F nor a perfect fit makes the target meaningless.
+    |F*| is counted between a thousandth and the whole of the gap of the feasible point nearest to 0, so that
+    neither a constant in F nor a perfect fit makes the target meaningless.
     """
     first = best["start"] - best["value"]
     return Goal(pieces, best["value"], target * float(np.clip(abs(best["value"]), SMALL * first, first)))
@@ -31,10 +32,10 @@ def goal_of(pieces: Pieces, best: dict[str, Any], target: float) -> Goal:
 def measured(
     solver: Contestant, goal: Goal, limit: float, allow: Callable[[float], None] = lambda seconds: None
 ) -> dict[str, Any]:
-    """Return seconds and counts of the quickest run to the target, and with which tolerance; or why there is none.
+    """Return seconds and counts of the quickest run to the target; or why there is none.
 
-    Tolerances are tried from the largest on. Those runs warm up, so that compilation is not timed; what counts is
-    the best of those after them. ``allow`` hears before every run how long it may take.
+    Tolerances are tried from the largest on. Those runs warm up, so that compilation is not timed; what
+    counts is the best of those after them. ``allow`` hears before every run how long it may take.
     """
     if reason := solver.refuses(goal.pieces):
         return {"end": "refused", "reason": reason}
@@ -66,7 +67,7 @@ def _repeated(
             break
         record = _better(record, again) if times else again
         times.append(again["seconds"])
-        if sum(times) > limit / 2.0:
+        if sum(times) > LONG:
             break
     return record | {"times": times}
 

@@ -1,4 +1,4 @@
-"""Plain Newton in the null space, in NumPy: the yardstick for small problems and a second opinion on optima."""
+"""Plain Newton in the null space, in NumPy: a yardstick for small problems, a second opinion on optima."""
 
 from collections.abc import Callable
 

@@ -1,6 +1,6 @@
 """Problems with their equations solved away: x = x0 + Z v, Z orthonormal, for solvers that take no equations.
 
-A quadratic penalty keeps its form, ||x||^2 = ||x0||^2 + ||v||^2, because x0 is the feasible point nearest to 0.
+A ridge penalty keeps its form, ||x||^2 = ||x0||^2 + ||v||^2, because x0 is the feasible point nearest to 0.
 """
 
 from functools import cached_property
@@ -69,7 +69,9 @@ class NullSpace:
             H = _softmax_hessian(pieces, self.lift(v))
             return H if self.Z is None else self.Z.T @ H @ self.Z
         weights = losses.curvatures(pieces.loss, self.offset + self.B @ v, pieces.y) / pieces.n_samples
-        scaled = sparse.diags_array(weights) @ self.B if sparse.issparse(self.B) else weights[:, None] * self.B
+        scaled = (
+            sparse.diags_array(weights) @ self.B if sparse.issparse(self.B) else weights[:, None] * self.B
+        )
         H = self.B.T @ scaled
         return (H.toarray() if sparse.issparse(H) else H) + pieces.l2 * np.eye(self.dim)
 

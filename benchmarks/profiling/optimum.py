@@ -1,4 +1,4 @@
-"""The optimal value of a problem, from two solvers that share no code where that is possible; kept on disk."""
+"""The optimal value of a problem, from two solvers that share no code where possible; kept on disk."""
 
 import json
 from pathlib import Path
@@ -22,8 +22,8 @@ EXACT = 1e-8  # violation of the equations up to which a value counts here
 def optimum(name: str, pieces: Pieces) -> dict[str, Any]:
     """Return the optimal ``value``, F at the feasible point nearest to 0 as ``start``, and their ``doubt``.
 
-    ``doubt`` is the error of the value relative to start - value: the least of the difference between two solvers,
-    the estimate by the Newton decrement, and the certificate of L-BFGS.
+    ``doubt`` is the error of the value relative to start - value: the least of the difference between two
+    solvers, the estimate by the Newton decrement, and the certificate of L-BFGS.
     """
     path = CACHE / "optima" / f"{pieces.digest()}.json"
     if not path.exists():
@@ -80,7 +80,7 @@ def _by_optimality_system(pieces: Pieces) -> np.ndarray:
 
 
 def _polished(pieces: Pieces, constraint: tether.Constraint | None, x: np.ndarray) -> np.ndarray:
-    """Take a Newton step from x by a few conjugate gradients on the tangent space: it finds what L-BFGS missed."""
+    """Take a Newton step by a few conjugate gradients on the tangent space: it finds what L-BFGS missed."""
     tangent = (lambda g: g) if constraint is None else constraint.tangent
     gradient = tangent(pieces.gradient(x))
     bend = LinearOperator((len(x), len(x)), matvec=lambda u: tangent(pieces.bend(x, tangent(u.ravel()))))

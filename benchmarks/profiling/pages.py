@@ -3,12 +3,14 @@
 import csv
 import io
 import math
+from pathlib import Path
 from typing import Any
 
 from profiling import ratios
 from profiling.ratios import AUTO, LBFGS, Entry
 
 COLUMNS = ("seconds", "projections", "rounds", "passes", "iterations", "tolerance", "end", "reason")
+INTRODUCTION = Path(__file__).with_name("introduction.md")
 FACTS = ("half", "loss", "sparse", "samples", "dim", "equations", "l2", "target")
 
 
@@ -22,13 +24,15 @@ def page(results: dict[str, Any]) -> str:
     around = results["surroundings"]
     versions = ", ".join(f"{name} {number}" for name, number in around["packages"].items())
     made = f"{around['cores']} cores, Python {around['python']}; {versions}.\n"
-    parts = [INTRODUCTION, made]
+    parts = [INTRODUCTION.read_text(), made]
     for half in ("open", "held-out"):
         problems = ratios.entries(results, half)
         if not problems:
             parts.append(f"\n## The {half} half\n\nNot run.\n")
             continue
-        figures = "".join(f"![{half}: {what}](profiles-{half}-{what}.svg)\n" for what in ("seconds", "projections"))
+        figures = "".join(
+            f"![{half}: {what}](profiles-{half}-{what}.svg)\n" for what in ("seconds", "projections")
+        )
         parts.append(f"\n## The {half} half\n\n{figures}\n{_section(problems, half)}")
     return "\n".join(parts)
 
@@ -46,7 +50,10 @@ def _goals(problems: dict[str, Entry]) -> str:
 
 
 def _quartiles(problems: dict[str, Entry]) -> str:
-    lines = ["| solver | problems | quickest | within 2x | within 10x | not reached |", "|---|---:|---:|---:|---:|---:|"]
+    lines = [
+        "| solver | problems | quickest | within 2x | within 10x | not reached |",
+        "|---|---:|---:|---:|---:|---:|",
+    ]
     for name, found in ratios.profile(problems, "seconds").items():
         cells = [sum(one <= most for one in found) for most in (1.0, 2.0, 10.0)]
         failed = sum(math.isinf(one) for one in found)
@@ -55,7 +62,8 @@ def _quartiles(problems: dict[str, Entry]) -> str:
 
 
 def _ratios(problems: dict[str, Entry]) -> str:
-    head = "| problem | N | p | m | auto | / best explicit | / L-BFGS | / best peer | projections: auto | L-BFGS | own stop |"
+    head = "| problem | N | p | m | auto | / best explicit | / L-BFGS | / best peer "
+    head += "| projections: auto | L-BFGS | own stop |"
     lines = [head, "|---|---:|---:|---:|---:|---|---:|---|---:|---:|---:|"]
     for name, entry in problems.items():
         explicit, peers = (ratios.against(entry, some(entry)) for some in (ratios.explicit, ratios.peers))
@@ -124,25 +132,3 @@ def _seconds(number: float) -> str:
 
 def _count(number: float) -> str:
     return "–" if not math.isfinite(number) else f"{number:.0f}"
-
-
-INTRODUCTION = """# Performance profiles
-
-`make profile` runs Tether's methods and other libraries' solvers over the collection of `benchmarks/collection.py` and writes this page,
-its figures and `profiles.csv`. `make profile PROFILE="--half open --methods tether"` runs less and only prints.
-
-- **The target** is a true gap F(x) - F* of 1e-6 |F*| (|F*| counted between a thousandth and the whole of the gap of the feasible
-  point nearest to 0), at a point with ||A x - b|| <= 1e-6 (1 + ||b||). Values are computed by NumPy, apart from every solver. F* is the
-  least value of two solvers: L-BFGS run to rounding, and Newton in the null space, Newton-CG or the optimality system.
-- **The clock** starts at the arrays X, y, A, b (or P, q; or the edges of a network). Set-up is on it: factorising A, constants of F, the basis
-  of a null space, forming X'X. Compilation is not: every solver warms up on the problem first. Of up to seven further runs the best counts.
-- Solvers that show iterates are stopped at the first one that reaches the target; looking is off the clock. The others are
-  run with tolerances 1e-1, 1e-2, ... (quadratic programs: 1e-2, 1e-4, ...), and the first that reaches the target counts.
-- Everything runs in one process, one solver after the other, on all cores. A run ends after 30 s or 20 times the best time so far (at least 2 s).
-- SciPy's minimisers work in the null space: on data multiplied by a basis of it where that is small, else on projected gradients, compiled as
-  Tether's own. glum works on multiplied data too; scikit-learn only where there are no equations, without an intercept of its own. scikit-learn's
-  HuberRegressor solves another problem. *null-space newton* is a plain NumPy code of this benchmark and not counted among the peers.
-- **The profiles** (Dolan and More): the share of problems on which a solver took at most t times as long as the best, among the problems that it takes.
-- A hash of its name puts each problem into the half that is looked at while Tether is developed or into the half that is only run at the end.
-- *own stop* is the time at which auto's certificate ends the run, over the time at which the target was reached.
-"""

@@ -18,8 +18,8 @@ FEASIBLE = 1e-6  # an answer counts where ||A x - b|| <= this (1 + ||b||)
 class Pieces:
     """The arrays of a problem.
 
-    F(x) = mean loss(a_i x, y_i) + l2/2 ||x||^2, or x'Px/2 + q'x for the loss "quadratic", subject to A x = b or to
-    the balance of a network. With K classes, x is W.ravel() for W of shape (d, K).
+    F(x) = mean loss(a_i x, y_i) + l2/2 ||x||^2, or x'Px/2 + q'x for the loss "quadratic", subject to A x = b
+    or to the balance of a network. With K classes, x is W.ravel() for W of shape (d, K).
     """
 
     loss: str

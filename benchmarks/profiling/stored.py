@@ -36,7 +36,9 @@ def people(mu: float, equations: int, unit: bool, loss: str = "logistic") -> Pie
     return Pieces(loss=loss, X=X, y=y, l2=mu / len(y), **dense_rows(equations, X.shape[1], 11))
 
 
-def text(mu: float, rows: int, equations: dict[str, int], loss: str = "logistic", unit: bool = True) -> Pieces:
+def text(
+    mu: float, rows: int, equations: dict[str, int], loss: str = "logistic", unit: bool = True
+) -> Pieces:
     """Package descriptions: every k-th row so that ``rows`` stay, columns that occur in them."""
     X = sparse.csr_array(sparse.load_npz(data_file("debian_packages_X.npz"))).astype(float)
     y = np.load(data_file("debian_packages_y.npy"))
@@ -54,7 +56,9 @@ def text(mu: float, rows: int, equations: dict[str, int], loss: str = "logistic"
 
 def _images(count: int) -> tuple[np.ndarray, np.ndarray]:
     images = _bytes("train-images-idx3-ubyte.gz", 16).reshape(-1, 784)[:count] / 255.0
-    return np.hstack([images, np.ones((count, 1))]), _bytes("train-labels-idx1-ubyte.gz", 8)[:count].astype(int)
+    return np.hstack([images, np.ones((count, 1))]), _bytes("train-labels-idx1-ubyte.gz", 8)[:count].astype(
+        int
+    )
 
 
 def _bytes(name: str, header: int) -> np.ndarray:
@@ -92,7 +96,7 @@ def program(name: str, *, more: bool = True, shift: float = 0.0) -> Pieces:
 
 
 def traffic(name: str, loss: str, total: float = 1.0) -> Pieces:
-    """Send what the first origin of a road network sends, scaled to a total; roads cost by time over capacity."""
+    """Send what the first origin of a road network sends, scaled; roads cost by time over capacity."""
     links = [
         line.split()
         for line in data_file("tntp", f"{name}_net.tntp").read_text().splitlines()

@@ -1,4 +1,4 @@
-"""The clock of one run: it stands still while a point is judged, and ends the run at the target or the limit."""
+"""The clock of one run: it stands still while a point is judged, and ends the run at target or limit."""
 
 import time
 from dataclasses import dataclass, field

@@ -1,7 +1,7 @@
-"""A process that measures what it is told to, so that a solver that hangs or crashes takes nothing else with it.
+"""Measures what it is told to in a process of its own: a solver that hangs or crashes takes nothing with it.
 
-Reads one JSON object a line: problem, solver, limit, target. Writes one a line: "allow", "done". Its argument is the number of cores to
-use, empty for all.
+Reads one JSON object a line: problem, solver, limit, target. Writes one a line: "allow", "done". Its argument
+is the number of cores to use, empty for all.
 """
 
 import json
@@ -14,6 +14,7 @@ if __name__ == "__main__" and sys.argv[1]:  # before anything counts the cores
     os.sched_setaffinity(0, sorted(os.sched_getaffinity(0))[: int(sys.argv[1])])
 
 from collection import RECORDS
+
 from profiling.contestants import contestants
 from profiling.measure import goal_of, measured
 from profiling.optimum import optimum
@@ -44,7 +45,10 @@ def main() -> None:
             record: dict[str, Any] = {}
             if order["solver"]:
                 record = measured(
-                    solvers[order["solver"]], goal, order["limit"], lambda seconds: tell("allow", seconds=seconds)
+                    solvers[order["solver"]],
+                    goal,
+                    order["limit"],
+                    lambda seconds: tell("allow", seconds=seconds),
                 )
             tell("done", facts=facts, record=record)
         except FileNotFoundError as error:

@@ -106,7 +106,7 @@ def test_a_solver_that_reaches_the_target_has_a_true_gap_below_it(name, tmp_path
     from profiling.contestants import contestants
 
     monkeypatch.setattr("profiling.optimum.CACHE", tmp_path)
-    pieces = Recipe(loss="poisson", n=200, p=6, equations=2, size=1.0, seed=99)()
+    pieces = Recipe("poisson", 200, 6, 99, equations=2, size=1.0)()
     goal = goal_of(pieces, optimum("tiny", pieces), 1e-6)
     record = measured(contestants()[0][name], goal, limit=60.0)
     assert record["end"] == "reached" and record["gap"] <= 1.0 and record["projections"] >= 1
@@ -114,7 +114,17 @@ def test_a_solver_that_reaches_the_target_has_a_true_gap_below_it(name, tmp_path
 
 def test_the_runner_writes_results_that_can_be_compared(tmp_path):
     store = tmp_path / "results.json"
-    words = ["--only", "dense 100 x 5", "--methods", "lbfgs", "auto", "--store", str(store), "--docs", str(tmp_path)]
+    words = [
+        "--only",
+        "dense 100 x 5",
+        "--methods",
+        "lbfgs",
+        "auto",
+        "--store",
+        str(store),
+        "--docs",
+        str(tmp_path),
+    ]
     words += ["--compare", str(store)]
     done = subprocess.run(
         [sys.executable, str(BENCHMARKS / "profiles.py"), *words],

@@ -1,10 +1,17 @@
-"""All solvers that are compared: Tether's methods, a yardstick, and those of other libraries that are installed."""
+"""All solvers that are compared: Tether's methods, a yardstick, and what is installed of other libraries."""
 
 from importlib import import_module
 
 from profiling.contestants.base import Contestant
 
-FILES = ("tether_methods", "null_space_newton", "scipy_solvers", "sklearn_solvers", "glum_solver", "program_solvers")
+FILES = (
+    "tether_methods",
+    "null_space_newton",
+    "scipy_solvers",
+    "sklearn_solvers",
+    "glum_solver",
+    "program_solvers",
+)
 
 
 def contestants() -> tuple[dict[str, Contestant], dict[str, str]]:

@@ -1,7 +1,8 @@
 """What every solver of the comparison offers.
 
-`run` does everything that depends on the problem and is timed: building objects, factorising A, forming a matrix,
-the basis of a null space. `prepare` is not timed; it only converts arrays to the types that a library wants.
+`run` does everything that depends on the problem and is timed: building objects, factorising A, forming a
+matrix, the basis of a null space. `prepare` is not timed; it only converts arrays to the types that a library
+wants.
 """
 
 from typing import Any, NamedTuple
@@ -22,7 +23,7 @@ class Answer(NamedTuple):
 
 
 class Contestant:
-    """A solver by name. ``tolerances`` are tried one after the other, each from scratch, until one suffices."""
+    """A solver by name. Its ``tolerances`` are tried in turn, each from scratch, until one suffices."""
 
     name: str
     family: str = "peer"  # or "tether", "yardstick"

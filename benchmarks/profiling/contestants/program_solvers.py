@@ -1,4 +1,4 @@
-"""Solvers of quadratic programs: OSQP, PIQP, Clarabel. The matrix of a squared loss is formed on the clock."""
+"""Solvers of quadratic programs: OSQP, PIQP, Clarabel. X'X of a squared loss is formed on the clock."""
 
 from collections.abc import Callable
 from importlib import import_module
@@ -28,7 +28,13 @@ def by_osqp(P: Any, q: np.ndarray, A: Any, b: np.ndarray, tolerance: float) -> n
     """Solve by operator splitting, polished."""
     osqp = import_module("osqp")
     solver = osqp.OSQP()
-    settings = {"verbose": False, "eps_abs": tolerance, "eps_rel": tolerance, "max_iter": 10**8, "polishing": True}
+    settings = {
+        "verbose": False,
+        "eps_abs": tolerance,
+        "eps_rel": tolerance,
+        "max_iter": 10**8,
+        "polishing": True,
+    }
     solver.setup(sparse.triu(sparse.csc_matrix(P), format="csc"), q, sparse.csc_matrix(A), b, b, **settings)
     return np.asarray(solver.solve().x)
 

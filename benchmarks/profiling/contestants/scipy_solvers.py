@@ -1,9 +1,10 @@
 """SciPy's L-BFGS-B and trust-constr in the null space.
 
-Small problems get a basis Z and their data times Z, in NumPy. Large ones and those with several outputs keep x and
-use Tether's compiled gradient, projected on the tangent space: the same iterates without Z.
+Small problems get a basis Z and their data times Z, in NumPy. Large ones and those with several outputs keep
+x and use Tether's compiled gradient, projected on the tangent space: the same iterates without Z.
 """
 
+from contextlib import suppress
 from typing import Any
 
 import numpy as np
@@ -84,12 +85,10 @@ class SciPySolver(Contestant):
                 raise Over
 
         more = {"hess": hessian} if self.method == "trust-constr" else {}
-        try:
+        with suppress(Over):
             last = minimize(
                 evaluate, last, method=self.method, jac=True, callback=heard, options=self.options, **more
             ).x
-        except Over:
-            pass
         return Answer(space.lift(last), counts)
 
 

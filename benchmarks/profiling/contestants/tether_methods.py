@@ -16,8 +16,8 @@ METHODS = ("lbfgs", "auto", "newton", "skip", "nesterov")
 class TetherMethod(Contestant):
     """`tether.solve` with a method's short name, from objects built on the clock.
 
-    The run ends at the target or by its own certificate; a certificate that is no bound on the gap may end it too
-    early, and then a smaller tolerance is tried.
+    The run ends at the target or by its own certificate; a certificate that is no bound on the gap may end it
+    too early, and then a smaller tolerance is tried.
     """
 
     family = "tether"
@@ -81,4 +81,7 @@ class OwnStop(TetherMethod):
 
 
 _THERE = [method for method in METHODS if method in tether.methods.NAMES]
-SOLVERS = [*map(TetherMethod, _THERE), *(OwnStop(method) for method in ("auto", "newton") if method in _THERE)]
+SOLVERS = [
+    *map(TetherMethod, _THERE),
+    *(OwnStop(method) for method in ("auto", "newton") if method in _THERE),
+]
