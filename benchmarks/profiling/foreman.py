@@ -15,8 +15,8 @@ STARTING = 300.0  # seconds
 class Foreman:
     """Owns one worker at a time, on some of the cores."""
 
-    def __init__(self, cores: int | None = None) -> None:
-        self._cores = cores
+    def __init__(self, cores: int | None, repeats: int) -> None:
+        self._cores, self._repeats = cores, repeats
         self._process: subprocess.Popen[str] | None = None
         self._lines: queue.Queue[str | None] = queue.Queue()
 
@@ -24,7 +24,13 @@ class Foreman:
         """Have one pair measured; return the facts of the problem and the record."""
         process = self._worker()
         assert process.stdin is not None
-        words = {"problem": problem, "solver": solver, "limit": limit, "target": target}
+        words = {
+            "problem": problem,
+            "solver": solver,
+            "limit": limit,
+            "target": target,
+            "repeats": self._repeats,
+        }
         print(json.dumps(words), file=process.stdin, flush=True)
         allowed = STARTING
         try:

@@ -2,6 +2,7 @@
 
 import time
 from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -10,9 +11,11 @@ from profiling.contestants.base import Contestant
 from profiling.pieces import Pieces
 from profiling.watch import Goal, Watch
 
-REPEATS = 7  # at most, within
-REPEATING = 1.0  # seconds, and at least two unless they take
-LONG = 3.0  # seconds
+REPEATS = 8  # at most
+FEW = 3  # at least, unless they take
+LONG = 5.0  # seconds together
+REPEATING = 1.0  # seconds: more than few of those that are over sooner
+WARM = 0.3  # seconds in which a solver that compiles warms up
 COMPILING = 30.0  # seconds more for a first run
 BUSY = 4.0  # how much slower a busy machine may be
 SMALL = 1e-3
@@ -29,46 +32,47 @@ def goal_of(pieces: Pieces, best: dict[str, Any], target: float) -> Goal:
     return Goal(pieces, best["value"], target * float(np.clip(abs(best["value"]), SMALL * first, first)))
 
 
-def measured(
-    solver: Contestant, goal: Goal, limit: float, allow: Callable[[float], None] = lambda seconds: None
-) -> dict[str, Any]:
+@dataclass(frozen=True)
+class Terms:
+    """How long a run may take and how often it is repeated."""
+
+    limit: float  # seconds
+    repeats: int = REPEATS
+    allow: Callable[[float], None] = lambda seconds: None  # hears before every run how long it may take
+
+
+def measured(solver: Contestant, goal: Goal, terms: Terms) -> dict[str, Any]:
     """Return seconds and counts of the quickest run to the target; or why there is none.
 
-    Tolerances are tried from the largest on. Those runs warm up, so that compilation is not timed; what
-    counts is the best of those after them. ``allow`` hears before every run how long it may take.
+    A short run warms up, so that compilation is not timed. Then tolerances are tried from the largest on, and
+    the first that suffices is repeated.
     """
     if reason := solver.refuses(goal.pieces):
         return {"end": "refused", "reason": reason}
     problem = solver.prepare(goal.pieces)
-    record: dict[str, Any] = {}
 
-    def once(tolerance: float) -> dict[str, Any]:
-        allow(BUSY * limit + COMPILING)
+    def once(tolerance: float, limit: float = terms.limit) -> dict[str, Any]:
+        terms.allow(BUSY * limit + COMPILING)
         return _once(solver, problem, goal, tolerance, limit)
 
-    for attempt, tolerance in enumerate(solver.tolerances):
+    record = once(solver.tolerances[0], min(WARM, terms.limit)) if solver.compiles else {}
+    for tolerance in solver.tolerances:
         record = once(tolerance)
-        if record["end"] == "late" and attempt == 0:  # it may have been compiling
-            record = once(tolerance)
         if record["end"] in ("reached", "late"):
             break
-    if record["end"] != "reached":
-        return record | {"limit": limit}
-    return _repeated(once, record, limit) | {"limit": limit}
+    if record["end"] == "reached":
+        record = _repeated(once, record, terms.repeats)
+    return record | {"limit": terms.limit}
 
 
-def _repeated(
-    once: Callable[[float], dict[str, Any]], record: dict[str, Any], limit: float
-) -> dict[str, Any]:
-    times: list[float] = []
-    while len(times) < 2 or (sum(times) < REPEATING and len(times) < REPEATS):
+def _repeated(once: Callable[[float], dict[str, Any]], record: dict[str, Any], most: int) -> dict[str, Any]:
+    """Return the best of several runs; a few long ones, more of those that are over at once."""
+    times = [record["seconds"]]
+    while len(times) < most and (len(times) < FEW or sum(times) < REPEATING) and sum(times) < LONG:
         again = once(record["tolerance"])
-        if again["end"] != "reached":
-            break
-        record = _better(record, again) if times else again
+        if again["end"] == "reached":
+            record = _better(record, again)
         times.append(again["seconds"])
-        if sum(times) > LONG:
-            break
     return record | {"times": times}
 
 

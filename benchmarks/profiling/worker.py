@@ -1,7 +1,7 @@
 """Measures what it is told to in a process of its own: a solver that hangs or crashes takes nothing with it.
 
-Reads one JSON object a line: problem, solver, limit, target. Writes one a line: "allow", "done". Its argument
-is the number of cores to use, empty for all.
+Reads one JSON object a line: problem, solver, limit, repeats, target. Writes one a line: "allow", "done". Its
+argument is the number of cores to use, empty for all.
 """
 
 import json
@@ -16,7 +16,7 @@ if __name__ == "__main__" and sys.argv[1]:  # before anything counts the cores
 from collection import RECORDS
 
 from profiling.contestants import contestants
-from profiling.measure import goal_of, measured
+from profiling.measure import Terms, goal_of, measured
 from profiling.optimum import optimum
 from profiling.pieces import Pieces
 
@@ -44,12 +44,10 @@ def main() -> None:
             goal = goal_of(pieces, facts["optimum"], order["target"] or facts["target"])
             record: dict[str, Any] = {}
             if order["solver"]:
-                record = measured(
-                    solvers[order["solver"]],
-                    goal,
-                    order["limit"],
-                    lambda seconds: tell("allow", seconds=seconds),
+                terms = Terms(
+                    order["limit"], order["repeats"], lambda seconds: tell("allow", seconds=seconds)
                 )
+                record = measured(solvers[order["solver"]], goal, terms)
             tell("done", facts=facts, record=record)
         except FileNotFoundError as error:
             tell("done", facts={"missing": str(error)}, record={"end": "refused", "reason": str(error)})

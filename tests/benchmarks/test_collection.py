@@ -17,7 +17,7 @@ if str(BENCHMARKS) not in sys.path:
 import collection  # noqa: E402
 from profiling import ratios  # noqa: E402
 from profiling.generators import Recipe  # noqa: E402
-from profiling.measure import goal_of, measured  # noqa: E402
+from profiling.measure import Terms, goal_of, measured  # noqa: E402
 from profiling.optimum import optimum  # noqa: E402
 from profiling.pieces import Pieces  # noqa: E402
 
@@ -108,7 +108,7 @@ def test_a_solver_that_reaches_the_target_has_a_true_gap_below_it(name, tmp_path
     monkeypatch.setattr("profiling.optimum.CACHE", tmp_path)
     pieces = Recipe("poisson", 200, 6, 99, equations=2, size=1.0)()
     goal = goal_of(pieces, optimum("tiny", pieces), 1e-6)
-    record = measured(contestants()[0][name], goal, limit=60.0)
+    record = measured(contestants()[0][name], goal, Terms(limit=60.0, repeats=2))
     assert record["end"] == "reached" and record["gap"] <= 1.0 and record["projections"] >= 1
 
 

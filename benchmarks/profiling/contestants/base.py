@@ -28,6 +28,7 @@ class Contestant:
     name: str
     family: str = "peer"  # or "tether", "yardstick"
     tolerances: tuple[float, ...] = LADDER
+    compiles: bool = False  # so that a first run says nothing about time
 
     def refuses(self, pieces: Pieces) -> str:
         """Return why this problem is not for this solver; empty if it is."""

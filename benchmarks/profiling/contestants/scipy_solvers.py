@@ -50,6 +50,7 @@ class SciPySolver(Contestant):
     """One of SciPy's minimisers, from v = 0."""
 
     tolerances = (0.0,)
+    compiles = True  # Tether's gradient does
 
     def __init__(self, method: str, options: dict[str, Any]) -> None:
         self.method, self.name, self.options = method, f"scipy {method}", options

@@ -21,6 +21,7 @@ class TetherMethod(Contestant):
     """
 
     family = "tether"
+    compiles = True
     tolerances = (1.0, 1e-3, 1e-6, 1e-9, 0.0)  # times the wanted gap
 
     def __init__(self, method: str) -> None:
@@ -62,6 +63,7 @@ class OwnStop(TetherMethod):
     """The same without anybody watching: the run ends by its own certificate, as a user's does."""
 
     family = "own stop"
+    compiles = False  # the same code has run before
 
     def __init__(self, method: str) -> None:
         super().__init__(method)
