@@ -28,8 +28,8 @@ from profiling.surroundings import surroundings
 
 STORE = ROOT / ".cache" / "profiles.json"
 FIRST = ("null-space newton", "tether lbfgs")  # quick ones first: they set the limit of the others
-HOPELESS = 20.0  # a run ends at this many times the best time so far
-SHORTEST = 5.0  # seconds that every run may take
+HOPELESS = 10.0  # a run ends at this many times the best time so far
+SHORTEST = 3.0  # seconds that every run may take
 PRECISE = 1e-10  # the gap to which Newton's iterations are counted
 SMALL = 500  # variables up to which they are
 

@@ -11,15 +11,15 @@ from profiling.contestants.base import Contestant
 from profiling.pieces import Pieces
 from profiling.watch import Goal, Watch
 
-REPEATS = 8  # at most
-FEW = 3  # at least, unless they take
-LONG = 5.0  # seconds together
-REPEATING = 1.0  # seconds: more than few of those that are over sooner
+REPEATS = 5  # at most
+FEW = 2  # at least, unless they take
+LONG = 3.0  # seconds together
+REPEATING = 0.5  # seconds: more than few of those that are over sooner
 WARM = 0.3  # seconds in which a solver that compiles warms up
 COMPILING = 30.0  # seconds more for a first run
 BUSY = 4.0  # how much slower a busy machine may be
 SMALL = 1e-3
-PAUSE = 0.05  # threads that another solver left behind go to sleep
+PAUSE = 0.02  # threads that another solver left behind go to sleep
 
 
 def goal_of(pieces: Pieces, best: dict[str, Any], target: float) -> Goal:
