@@ -15,9 +15,9 @@ REPEATS = 5  # at most
 FEW = 2  # at least, unless they take
 LONG = 3.0  # seconds together
 REPEATING = 0.5  # seconds: more than few of those that are over sooner
-WARM = 0.3  # seconds in which a solver that compiles warms up
-COMPILING = 30.0  # seconds more for a first run
-BUSY = 4.0  # how much slower a busy machine may be
+WARM = 8  # iterations of a solver that compiles before it is timed
+COMPILING = 300.0  # seconds for a first run
+BUSY = 5.0  # how much slower a busy machine may be
 SMALL = 1e-3
 PAUSE = 0.02  # threads that another solver left behind go to sleep
 
@@ -51,11 +51,14 @@ def measured(solver: Contestant, goal: Goal, terms: Terms) -> dict[str, Any]:
         return {"end": "refused", "reason": reason}
     problem = solver.prepare(goal.pieces)
 
-    def once(tolerance: float, limit: float = terms.limit) -> dict[str, Any]:
-        terms.allow(BUSY * limit + COMPILING)
-        return _once(solver, problem, goal, tolerance, limit)
+    def once(tolerance: float) -> dict[str, Any]:
+        terms.allow(BUSY * terms.limit)
+        return _once(solver, problem, tolerance, Watch(goal, terms.limit))
 
-    record = once(solver.tolerances[0], min(WARM, terms.limit)) if solver.compiles else {}
+    if solver.compiles:
+        terms.allow(COMPILING)
+        _once(solver, problem, solver.tolerances[0], Watch(goal, 0.0, least=WARM))
+    record: dict[str, Any] = {}
     for tolerance in solver.tolerances:
         record = once(tolerance)
         if record["end"] in ("reached", "late"):
@@ -82,13 +85,14 @@ def _better(one: dict[str, Any], other: dict[str, Any]) -> dict[str, Any]:
     return quicker | {"cpu": min(one["cpu"], other["cpu"])}
 
 
-def _once(solver: Contestant, problem: Any, goal: Goal, tolerance: float, limit: float) -> dict[str, Any]:
+def _once(solver: Contestant, problem: Any, tolerance: float, watch: Watch) -> dict[str, Any]:
     time.sleep(PAUSE)
-    watch = Watch(goal, limit)
+    watch.start()
+    goal = watch.goal
     answer = solver.run(problem, tolerance, watch)
     if not watch.reached:
         watch.pause()
-        watch.late = watch.late or watch.spent > limit
+        watch.late = watch.late or watch.spent > watch.limit
         excess = watch.judge(answer.x, **answer.counts)
     else:
         excess = goal.excess(answer.x)

@@ -33,14 +33,19 @@ class Watch:
 
     goal: Goal
     limit: float
+    least: int = 0  # looks before the limit counts
     seconds: float = 0.0
     cpu: float = 0.0  # seconds of all threads together
     reached: bool = False
     late: bool = False
     counts: dict[str, float] = field(default_factory=dict)  # when the target was reached
     iterations: int = 0
-    _began: float = field(default_factory=time.perf_counter)
-    _began_cpu: float = field(default_factory=time.process_time)
+    _began: float = 0.0
+    _began_cpu: float = 0.0
+
+    def start(self) -> None:
+        """Start the clock."""
+        self._began, self._began_cpu = time.perf_counter(), time.process_time()
 
     def see(self, x: np.ndarray, value: float | None = None, **counts: float) -> bool:
         """Return whether to stop. A value that the solver knows anyway saves judging hopeless points."""
@@ -49,8 +54,8 @@ class Watch:
         hopeless = value is not None and not value - self.goal.value <= 2.0 * self.goal.gap
         if not hopeless and not self.reached:
             self.judge(x, **counts)
-        self.late = self.late or self.spent > self.limit
-        self._began, self._began_cpu = time.perf_counter(), time.process_time()
+        self.late = self.late or (self.spent > self.limit and self.iterations >= self.least)
+        self.start()
         return self.reached or self.late
 
     def pause(self) -> None:

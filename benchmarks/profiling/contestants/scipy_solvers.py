@@ -1,7 +1,8 @@
 """SciPy's L-BFGS-B and trust-constr in the null space.
 
-Small problems get a basis Z and their data times Z, in NumPy. Large ones and those with several outputs keep
-x and use Tether's compiled gradient, projected on the tangent space: the same iterates without Z.
+Small dense problems get a basis Z and their data times Z, in NumPy. Large or sparse ones and those with
+several outputs keep x and use Tether's compiled gradient, projected on the tangent space: the same iterates
+without Z.
 """
 
 from contextlib import suppress
@@ -41,8 +42,9 @@ class Tangent:
 
 
 def coordinates(pieces: Pieces) -> NullSpace | Tangent:
-    """Choose what suits the problem."""
-    explicit = pieces.is_constrained and pieces.n_outputs == 1 and NullSpace.fits(pieces)
+    """Choose what suits the problem: sparse data times Z would be dense."""
+    suits = not pieces.is_sparse and pieces.n_outputs == 1
+    explicit = pieces.is_constrained and suits and NullSpace.fits(pieces)
     return NullSpace(pieces) if explicit else Tangent(pieces)
 
 

@@ -39,7 +39,7 @@ class TetherMethod(Contestant):
             self.method,
             tol=tolerance * watch.goal.gap / max(1.0, abs(watch.goal.value)),
             max_passes=1e9,
-            max_seconds=3.0 * watch.limit + 10.0,  # judging and compiling are on this clock
+            max_seconds=4.0 * watch.limit + 100.0,  # judging and compiling are on this clock
             callback=partial(_heard, watch, problem.n_samples),
         )
         return Answer(np.asarray(sol.x), _costs(sol.counts, problem.n_samples))
