@@ -122,6 +122,7 @@ def _said(answer: dict[str, Any]) -> str:
 def _document(results: dict[str, Any], folder: Path) -> None:
     from profiling.drawing import draw
 
+    folder.mkdir(parents=True, exist_ok=True)
     (folder / "profiles.md").write_text(page(results))
     (folder / "profiles.csv").write_text(csv_table(results))
     draw(results, folder)

@@ -48,9 +48,11 @@ def best(entry: Entry, solvers: Iterable[str], what: str = "seconds") -> tuple[f
 
 
 def ratio(mine: float, other: float) -> float:
-    """Return mine / other; 0 where only the other one failed, nan where nothing can be said."""
-    if math.isnan(mine) or math.isnan(other) or (math.isinf(mine) and math.isinf(other)):
+    """Return mine / other: infinite where mine failed, 0 where only the other did, nan if one was not asked."""
+    if math.isnan(mine) or math.isnan(other):
         return math.nan
+    if math.isinf(mine):
+        return math.inf
     return 0.0 if math.isinf(other) else mine / max(other, 1e-12)
 
 

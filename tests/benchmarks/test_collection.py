@@ -169,6 +169,7 @@ def test_goals_are_shares_of_the_problems():
 def test_a_solver_that_fails_is_behind_and_one_that_was_not_asked_is_not():
     entry = _entry(auto=np.inf, lbfgs=1.0, glum=np.inf)
     assert ratios.against(entry, ["tether lbfgs"])[0] == np.inf
-    assert np.isnan(ratios.against(entry, ["glum"])[0]) and np.isnan(ratios.against(entry, ["osqp"])[0])
+    assert ratios.against(entry, ["glum"])[0] == np.inf and np.isnan(ratios.against(entry, ["osqp"])[0])
+    assert ratios.against(_entry(auto=1.0, glum=np.inf), ["glum"])[0] == 0.0
     profile = ratios.profile({"one": entry}, "seconds")
     assert profile == {"tether auto": [np.inf], "tether lbfgs": [1.0], "glum": [np.inf]}

@@ -42,6 +42,7 @@ class TetherMethod(Contestant):
             max_seconds=4.0 * watch.limit + 100.0,  # judging and compiling are on this clock
             callback=partial(_heard, watch, problem.n_samples),
         )
+        watch.late = watch.late or sol.status is tether.Status.MAX_SECONDS
         return Answer(np.asarray(sol.x), _costs(sol.counts, problem.n_samples))
 
 
@@ -73,9 +74,10 @@ class OwnStop(TetherMethod):
         """Solve to a certified gap; count how far above the true gap the certificate is."""
         goal = watch.goal
         tol = tolerance * goal.gap / max(1.0, abs(goal.value))
-        limits = {"max_passes": 1e9, "max_seconds": 3.0 * watch.limit}
+        limits = {"max_passes": 1e9, "max_seconds": 4.0 * watch.limit}
         sol = tether.solve(problem.objective(), problem.constraint(), self.method, tol=tol, **limits)
         watch.pause()
+        watch.late = sol.status is tether.Status.MAX_SECONDS
         true, rounding = problem.value(sol.x) - goal.value, 1e-14 * max(1.0, abs(goal.value))
         loose = float("nan") if sol.gap is None else sol.gap / max(true, rounding)
         watch.judge(sol.x, certificate=loose, **_costs(sol.counts, problem.n_samples))
