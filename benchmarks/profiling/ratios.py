@@ -48,7 +48,7 @@ def best(entry: Entry, solvers: Iterable[str], what: str = "seconds") -> tuple[f
 
 
 def ratio(mine: float, other: float) -> float:
-    """Return mine / other: infinite where mine failed, 0 where only the other did, nan if one was not asked."""
+    """Return mine / other: infinite if mine failed, 0 if only the other did, nan if one was not asked."""
     if math.isnan(mine) or math.isnan(other):
         return math.nan
     if math.isinf(mine):
