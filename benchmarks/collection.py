@@ -99,7 +99,7 @@ def _stored() -> list[Record]:
         Record("program CVXQP3_S", partial(program, "CVXQP3_S", shift=1.0)),
         Record("program DUAL1", partial(program, "DUAL1")),
         Record("program STCQP2", partial(program, "STCQP2", shift=1.0)),
-        Record("program HUES-MOD", partial(program, "HUES-MOD")),
+        Record("program DUAL3", partial(program, "DUAL3")),
         Record("traffic Sioux Falls quadratic", partial(traffic, "SiouxFalls", "quadratic")),
         Record("traffic Sioux Falls huber", partial(traffic, "SiouxFalls", "huber", 30.0)),
         Record("traffic Anaheim quadratic", partial(traffic, "Anaheim", "quadratic")),

@@ -39,10 +39,8 @@ class TetherMethod(Contestant):
             self.method,
             tol=tolerance * watch.goal.gap / max(1.0, abs(watch.goal.value)),
             max_passes=1e9,
-            max_seconds=4.0 * watch.limit + 100.0,  # judging and compiling are on this clock
             callback=partial(_heard, watch, problem.n_samples),
         )
-        watch.late = watch.late or sol.status is tether.Status.MAX_SECONDS
         return Answer(np.asarray(sol.x), _costs(sol.counts, problem.n_samples))
 
 
@@ -60,6 +58,14 @@ def _costs(counts: tether.Counts, n_samples: int) -> dict[str, float]:
     }
 
 
+def _patient(watch: Watch, state: OptimizeResult) -> None:
+    watch.pause()
+    watch.start()
+    if watch.spent > watch.limit:
+        watch.late = True
+        raise StopIteration
+
+
 class OwnStop(TetherMethod):
     """The same without anybody watching: the run ends by its own certificate, as a user's does."""
 
@@ -74,10 +80,9 @@ class OwnStop(TetherMethod):
         """Solve to a certified gap; count how far above the true gap the certificate is."""
         goal = watch.goal
         tol = tolerance * goal.gap / max(1.0, abs(goal.value))
-        limits = {"max_passes": 1e9, "max_seconds": 4.0 * watch.limit}
-        sol = tether.solve(problem.objective(), problem.constraint(), self.method, tol=tol, **limits)
+        rest = {"max_passes": 1e9, "callback": partial(_patient, watch)}
+        sol = tether.solve(problem.objective(), problem.constraint(), self.method, tol=tol, **rest)
         watch.pause()
-        watch.late = sol.status is tether.Status.MAX_SECONDS
         true, rounding = problem.value(sol.x) - goal.value, 1e-14 * max(1.0, abs(goal.value))
         loose = float("nan") if sol.gap is None else sol.gap / max(true, rounding)
         watch.judge(sol.x, certificate=loose, **_costs(sol.counts, problem.n_samples))
