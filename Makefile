@@ -3,7 +3,7 @@ PYTHON ?= python3
 VENV   := .venv
 BIN    := $(VENV)/bin
 
-.PHONY: demo test test-slow fuzz bench lint format clean
+.PHONY: demo test test-slow fuzz bench profile lint format clean
 
 demo: $(VENV)/.demo
 	$(BIN)/tether demo
@@ -24,6 +24,11 @@ fuzz: $(VENV)/.dev
 # Measures against other libraries in an environment of its own; BENCH="--problems small" for less.
 bench: $(VENV)-bench/.done
 	$(VENV)-bench/bin/python benchmarks/table.py $(BENCH)
+
+# Performance profiles over the collection, into docs; PROFILE="--half open --methods tether" for less, printed only.
+PROFILE ?= --docs docs
+profile: $(VENV)-bench/.done
+	$(VENV)-bench/bin/python benchmarks/profiles.py $(PROFILE)
 
 lint: $(VENV)/.dev
 	$(BIN)/ruff format --check .

@@ -1,0 +1,269 @@
+"""The collection: small and medium problems of every kind that `auto` is judged on.
+
+    python collection.py            # list names, halves and sizes
+
+Each problem is a name and a function that builds its arrays, with fixed seeds. A hash of the name puts it
+into one of two halves: "open", which one looks at while working, and "held-out", which is only run at the
+end. So a problem never changes sides, and nobody chose which side it is on.
+"""
+
+import argparse
+from collections.abc import Callable
+from functools import partial
+from typing import NamedTuple
+from zlib import crc32
+
+from profiling import bundled, generators, stored
+from profiling.generators import Recipe
+from profiling.pieces import Pieces
+
+HALVES = ("open", "held-out")
+TARGET = 1e-6  # of the gap, relative to that of the first feasible point
+
+
+class Record(NamedTuple):
+    """A problem by name."""
+
+    name: str
+    build: Callable[[], Pieces]
+    target: float = TARGET
+    quick: bool = False  # belongs to the small subset
+
+    @property
+    def half(self) -> str:
+        """The half that the hash of the name decides."""
+        return HALVES[crc32(self.name.encode()) % 2]
+
+
+def _bundled() -> list[Record]:
+    cancer, odd, ten = bundled.breast_cancer, bundled.odd_digits, bundled.ten_digits
+    diabetes, survey = bundled.diabetes, bundled.survey
+    return [
+        Record("breast cancer raw", partial(cancer, False, 1.0, 0), quick=True),
+        Record("breast cancer raw, mu 0.01/N, 3 equations", partial(cancer, False, 0.01, 3)),
+        Record("breast cancer scaled", partial(cancer, True, 1.0, 0), quick=True),
+        Record("breast cancer scaled, 15 equations", partial(cancer, True, 0.1, 15)),
+        Record("digits odd/even", partial(odd, False, 1.0, 0), quick=True),
+        Record("digits odd/even, 10 equations, mu 0.01/N", partial(odd, False, 0.01, 10)),
+        Record("digits odd/even scaled, 32 equations", partial(odd, True, 1.0, 32)),
+        Record("digits, classes sum to 0", partial(ten, 1.0, True)),
+        Record("digits, 20 equations", partial(ten, 1.0, False)),
+        Record("iris", partial(bundled.flowers, 1.0, 0), quick=True),
+        Record("iris, 5 equations, mu 0.1/N", partial(bundled.flowers, 0.1, 5)),
+        Record("wine raw", partial(bundled.wine, False, 1.0, False)),
+        Record("wine scaled, classes sum to 0", partial(bundled.wine, True, 0.1, True), quick=True),
+        Record("diabetes raw squared", partial(diabetes, "squared", False, 0.0, 0)),
+        Record("diabetes scaled squared, 5 equations", partial(diabetes, "squared", True, 1.0, 5)),
+        Record("diabetes scaled huber", partial(diabetes, "huber", True, 1.0, 0), quick=True),
+        Record("diabetes raw huber, 2 equations", partial(diabetes, "huber", False, 0.1, 2)),
+        Record("diabetes scaled poisson, 2 equations", partial(diabetes, "poisson", True, 1.0, 2)),
+        Record("fair logistic", partial(survey, "fair", "logistic", 1.0)),
+        Record("fair poisson scaled, mu 0", partial(survey, "fair", "poisson", 0.0, scale=True)),
+        Record("randhie poisson raw", partial(survey, "randhie", "poisson", 0.1)),
+        Record("randhie poisson, 2 sums", partial(survey, "randhie", "poisson", 1.0, scale=True, groups=2)),
+        Record("spector logistic raw", partial(survey, "spector", "logistic", 1.0)),
+        Record("star98 squared raw", partial(survey, "star98", "squared", 1.0)),
+        Record("star98 huber, 4 sums", partial(survey, "star98", "huber", 1.0, scale=True, groups=4)),
+        Record("anes96 multinomial", partial(survey, "anes96", "multinomial", 1.0)),
+        Record("longley squared raw, mu 0", partial(survey, "longley", "squared", 0.0)),
+        Record("ccard squared, 2 sums", partial(survey, "ccard", "squared", 0.1, groups=2)),
+    ]
+
+
+def _stored() -> list[Record]:
+    people, text, mnist, pair = stored.people, stored.text, stored.mnist, stored.mnist_pair
+    program, traffic = stored.program, stored.traffic
+    return [
+        Record("a8a, mu 1/N", partial(people, 1.0, 0, False)),
+        Record("a8a, unit rows, 10 equations, mu 0.1/N", partial(people, 0.1, 10, True)),
+        Record("a8a, 60 equations, mu 0.01/N", partial(people, 0.01, 60, False)),
+        Record("a8a squared, 20 equations", partial(people, 0.1, 20, True, "squared")),
+        Record("text, 200 equations", partial(text, 1.0, 63_620, {"count": 200})),
+        Record("text, mu 0.01/N", partial(text, 0.01, 63_620, {})),
+        Record(
+            "text 5,000 rows, 100 sparse equations", partial(text, 0.1, 5_000, {"count": 100, "each": 20})
+        ),
+        Record("text 10,000 rows huber", partial(text, 1.0, 10_000, {"count": 20}, "huber")),
+        Record("text 20,000 rows counts, mu 0.1/N", partial(text, 0.1, 20_000, {"count": 50}, unit=False)),
+        Record("mnist 2,000 images, l2 1e-3", partial(mnist, 2_000, 1e-3, 50)),
+        Record("mnist 1,000 images, classes sum to 0", partial(mnist, 1_000, 1e-3, 0, True)),
+        Record("mnist 5,000 images, l2 1e-4", partial(mnist, 5_000, 1e-4, 200)),
+        Record("mnist small digits logistic", partial(pair, 10_000, "logistic", 1.0, 20)),
+        Record("mnist digit squared, 100 equations", partial(pair, 5_000, "squared", 0.1, 100)),
+        Record("program HS51", partial(program, "HS51", more=False)),
+        Record("program GENHS28", partial(program, "GENHS28", more=False)),
+        Record("program DTOC3", partial(program, "DTOC3", more=False)),
+        Record("program AUG2DC", partial(program, "AUG2DC", more=False)),
+        Record("program AUG3DC", partial(program, "AUG3DC", more=False)),
+        Record("program CVXQP1_M", partial(program, "CVXQP1_M", shift=1.0)),
+        Record("program CVXQP3_S", partial(program, "CVXQP3_S", shift=1.0)),
+        Record("program DUAL1", partial(program, "DUAL1")),
+        Record("program STCQP2", partial(program, "STCQP2", shift=1.0)),
+        Record("program DUAL3", partial(program, "DUAL3")),
+        Record("traffic Sioux Falls quadratic", partial(traffic, "SiouxFalls", "quadratic")),
+        Record("traffic Sioux Falls huber", partial(traffic, "SiouxFalls", "huber", 30.0)),
+        Record("traffic Anaheim quadratic", partial(traffic, "Anaheim", "quadratic")),
+        Record("traffic Anaheim poisson", partial(traffic, "Anaheim", "poisson", 3.0)),
+    ]
+
+
+def _dense() -> list[Record]:
+    return [
+        Record("dense 100 x 5", Recipe("logistic", 100, 5, 1), quick=True),
+        Record(
+            "dense 200 x 50, 25 equations", Recipe("logistic", 200, 50, 2, equations=25, size=1.0), quick=True
+        ),
+        Record("dense 100,000 x 50, 5 equations", Recipe("logistic", 100_000, 50, 3, equations=5)),
+        Record("dense 20,000 x 1,000", Recipe("logistic", 20_000, 1_000, 4, equations=50)),
+        Record("dense 500,000 x 10", Recipe("logistic", 500_000, 10, 5, equations=2, decades=3)),
+        Record(
+            "dense 5,000 x 100, conditioning 1e6",
+            Recipe("logistic", 5_000, 100, 6, conditioning=1e6, mu=0.01, equations=10),
+        ),
+        Record(
+            "dense 5,000 x 100, conditioning 1e10",
+            Recipe("logistic", 5_000, 100, 7, conditioning=1e10, mu=0.01),
+        ),
+        Record(
+            "dense 2,000 x 30, raw columns",
+            Recipe("logistic", 2_000, 30, 8, decades=5, equations=3),
+            quick=True,
+        ),
+        Record(
+            "dense 10,000 x 200, heavy rows", Recipe("logistic", 10_000, 200, 9, heavy=True, equations=20)
+        ),
+        Record(
+            "dense 2,000 x 500, 250 equations", Recipe("logistic", 2_000, 500, 10, equations=250, l2=1e-3)
+        ),
+        Record("dense 300 x 2,000", Recipe("logistic", 300, 2_000, 11, l2=1e-3, equations=20)),
+        Record(
+            "squared 10,000 x 100, conditioning 1e8",
+            Recipe("squared", 10_000, 100, 12, conditioning=1e8, mu=0.01, equations=10),
+        ),
+        Record(
+            "squared 200,000 x 40, mu 0", Recipe("squared", 200_000, 40, 13, mu=0.0, equations=4, size=1.0)
+        ),
+        Record("squared 3,000 x 1,500", Recipe("squared", 3_000, 1_500, 14, mu=1.0)),
+        Record(
+            "huber 50,000 x 60, raw columns", Recipe("huber", 50_000, 60, 15, decades=4, mu=0.1, equations=6)
+        ),
+        Record("huber 1,000 x 20, heavy rows", Recipe("huber", 1_000, 20, 16, heavy=True), quick=True),
+        Record(
+            "huber 5,000 x 300, conditioning 1e4",
+            Recipe("huber", 5_000, 300, 17, conditioning=1e4, mu=0.1, equations=30),
+        ),
+        Record("poisson 100,000 x 20", Recipe("poisson", 100_000, 20, 18, equations=2)),
+        Record(
+            "poisson 2,000 x 100, conditioning 1e4",
+            Recipe("poisson", 2_000, 100, 19, conditioning=1e4, mu=0.1, equations=50),
+        ),
+        Record("poisson 500 x 10, raw columns", Recipe("poisson", 500, 10, 20, decades=4), quick=True),
+        Record("multinomial 5,000 x 40 x 5", Recipe("multinomial", 5_000, 40, 21, classes=5, equations=20)),
+        Record(
+            "multinomial 20,000 x 20 x 3, raw columns",
+            Recipe("multinomial", 20_000, 20, 22, classes=3, decades=3, mu=0.1),
+        ),
+        Record(
+            "multinomial 2,000 x 100 x 10, conditioning 1e4",
+            Recipe("multinomial", 2_000, 100, 23, classes=10, conditioning=1e4, equations=100),
+        ),
+        Record(
+            "multinomial 1,000 x 30 x 4, heavy rows",
+            Recipe("multinomial", 1_000, 30, 24, classes=4, heavy=True, equations=60),
+        ),
+        Record("dense 1,000 x 20, mu 0", Recipe("logistic", 1_000, 20, 25, mu=0.0, equations=1), quick=True),
+    ]
+
+
+def _sparse() -> list[Record]:
+    return [
+        Record("sparse 20,000 x 50,000", Recipe("logistic", 20_000, 50_000, 31, each=20)),
+        Record(
+            "sparse 100,000 x 20,000, 50 equations",
+            Recipe("logistic", 100_000, 20_000, 32, each=15, equations=50),
+        ),
+        Record("sparse 500,000 x 1,000", Recipe("logistic", 500_000, 1_000, 33, each=8, equations=10)),
+        Record(
+            "sparse 5,000 x 2,000, raw columns",
+            Recipe("logistic", 5_000, 2_000, 34, each=20, decades=3, equations=20),
+        ),
+        Record("sparse web 50,000 x 300, mu 1/N", Recipe("logistic", 50_000, 300, 35, each=8, heavy=True)),
+        Record(
+            "sparse web 20,000 x 300, mu 0.01/N",
+            Recipe("logistic", 20_000, 300, 36, each=8, heavy=True, mu=0.01, equations=30),
+        ),
+        Record(
+            "sparse web 10,000 x 5,000",
+            Recipe(
+                "logistic", 10_000, 5_000, 37, each=20, heavy=True, mu=0.1, equations=100, each_equation=10
+            ),
+        ),
+        Record(
+            "sparse squared 50,000 x 5,000",
+            Recipe("squared", 50_000, 5_000, 38, each=10, mu=1.0, equations=20),
+        ),
+        Record(
+            "sparse squared 20,000 x 10,000, 3,000 equations",
+            Recipe("squared", 20_000, 10_000, 39, each=10, mu=0.1, equations=3_000, each_equation=3),
+        ),
+        Record(
+            "sparse huber 30,000 x 3,000, heavy rows",
+            Recipe("huber", 30_000, 3_000, 40, each=10, heavy=True, equations=10),
+        ),
+        Record(
+            "sparse poisson 50,000 x 2,000",
+            Recipe("poisson", 50_000, 2_000, 41, each=5, mu=1.0, equations=10),
+        ),
+        Record(
+            "sparse multinomial 10,000 x 1,000 x 4",
+            Recipe("multinomial", 10_000, 1_000, 42, classes=4, each=10, equations=20),
+        ),
+    ]
+
+
+def _quadratics() -> list[Record]:
+    return [
+        Record("calibration 100,000 x 50", partial(generators.calibration, 100_000, 50, 51)),
+        Record("calibration 2,000 x 10", partial(generators.calibration, 2_000, 10, 52), quick=True),
+        Record("portfolio 300", partial(generators.portfolio, 300, 20, 53), quick=True),
+        Record("portfolio 1,200", partial(generators.portfolio, 1_200, 40, 54)),
+        Record("program 400, conditioning 1e6", partial(generators.dense_program, 400, 100, 1e6, 55)),
+        Record("program 1,000, conditioning 1e2", partial(generators.dense_program, 1_000, 10, 1e2, 56)),
+        Record("grid flow 60 quadratic", partial(generators.grid_flow, "quadratic", 60, 57)),
+        Record("grid flow 200 quadratic", partial(generators.grid_flow, "quadratic", 200, 58)),
+        Record("grid flow 50 huber", partial(generators.grid_flow, "huber", 50, 59)),
+        Record("grid flow 40 poisson", partial(generators.grid_flow, "poisson", 40, 60)),
+    ]
+
+
+RECORDS = [*_bundled(), *_stored(), *_dense(), *_sparse(), *_quadratics()]
+
+
+def chosen(half: str = "both", *, only: list[str] | None = None, quick: bool = False) -> list[Record]:
+    """Return the problems of a half, those whose names contain one of some words, or the small subset."""
+    return [
+        record
+        for record in RECORDS
+        if half in ("both", record.half)
+        and (record.quick or not quick)
+        and (not only or any(word in record.name for word in only))
+    ]
+
+
+def main() -> None:
+    """List the collection."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
+    parser.add_argument("--half", choices=[*HALVES, "both"], default="both")
+    for record in chosen(parser.parse_args().half):
+        try:
+            pieces = record.build()
+        except FileNotFoundError as error:
+            print(f"{record.half:9} {record.name:52} {error}")
+            continue
+        kind = f"{pieces.loss}, {'sparse' if pieces.is_sparse else 'dense'}, l2 {pieces.l2:.2g}"
+        size = f"N {pieces.n_samples:,} p {pieces.dim:,} m {len(pieces.equations[1]):,}"
+        print(f"{record.half:9} {record.name:52} {kind:36} {size:36} {pieces.digest()}", flush=True)
+
+
+if __name__ == "__main__":
+    main()

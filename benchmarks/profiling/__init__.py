@@ -1,0 +1,1 @@
+"""What the collection of problems is made of, and how solvers are judged on it."""
