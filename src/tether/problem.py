@@ -1,6 +1,7 @@
 """What is to be solved, and what is known of it before a run."""
 
 import math
+from collections.abc import Callable
 from typing import NamedTuple
 
 from tether.constraints.base import Constraint
@@ -30,7 +31,7 @@ class Facts(NamedTuple):
     round_work: float = math.inf  # of a projection and what comes with it, in samples of a step
     anchored_price: int = 1  # component gradients that a sample of an anchored step costs
     proven_convex: bool = True  # by construction, so that nobody needs to watch
-    second_order: SecondOrder = SecondOrder()
+    bends: Callable[[], SecondOrder] = SecondOrder  # which autodiff has to compile for
     draws: int = 0  # N', the samples of a pass that takes long rows in shares; 0: no row has shares
     share: float = 0.0  # the largest smoothness constant of a share
 
@@ -38,6 +39,11 @@ class Facts(NamedTuple):
     def local_samples(self) -> int:
         """The samples of a worker, on average."""
         return -(-self.n_samples // self.n_workers)
+
+    @property
+    def second_order(self) -> SecondOrder:
+        """What second derivatives cost and promise."""
+        return self.bends()
 
     @property
     def shared(self) -> "Facts":
@@ -63,7 +69,7 @@ class Facts(NamedTuple):
             round_work=round_work,
             anchored_price=pool.anchored_price,
             proven_convex=pool.proven_convex,
-            second_order=pool.second_order,
+            bends=lambda: pool.second_order,
             draws=pool.draws,
             share=pool.share,
         )

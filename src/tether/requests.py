@@ -6,6 +6,7 @@ is *common*: the same for all workers. What is private to a worker (dual variabl
 the anchor) stays in its `tether.engines.local_work.Memory`, and a request only says how to use it.
 """
 
+import math
 from typing import NamedTuple
 
 from tether.arrays import Array
@@ -51,7 +52,7 @@ class Curvature(NamedTuple):
     form: str  # one of `tether.curvature.FORMS`
     outputs: int = 1  # K, the outputs of a sample
     share: float = 1.0  # of every worker's samples; drawn with the seed of the run
-    exact: bool = True  # this form holds all second derivatives
+    concordance: float = math.inf  # R with H(x + v) >= exp(-R ||v||) H(x); infinite: M is no such H
     spectrum: bool = False  # the smallest eigenvalue on the tangent space is wanted as well
 
 
@@ -109,7 +110,7 @@ class Curved(NamedTuple):
     decrement: float  # <grad F, P_M grad F>
     distance: float  # from the point at which M was taken
     smallest: float  # a lower bound on the eigenvalues of M on the tangent space; 0: none is known
-    exact: bool  # M is the Hessian itself
+    concordance: float  # R, if M is the Hessian itself, else infinite
 
 
 class Measured(NamedTuple):

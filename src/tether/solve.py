@@ -132,7 +132,7 @@ def solve(
         way = opening.way(terms.tol, clock.left(terms.budgets.max_seconds))
         conversation, run = opening.conversation(way, terms.audit)
         facts = conversation.facts
-        accuracy = Accuracy(way.inner_tol, facts.smoothness.convexity, facts.second_order.concordance)
+        accuracy = Accuracy(way.inner_tol, facts.smoothness.convexity)
         judge = Judge(accuracy, conversation.algorithm)
         identity = opening.identity(way, conversation) if terms.checkpoint else None
         keeper = Keeper(terms.checkpoint, identity, place.save_every)

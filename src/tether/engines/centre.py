@@ -5,6 +5,7 @@ hold it, because it was never asked for or because a run goes on elsewhere, work
 with the gradient. So states stay small, and checkpoints hold no matrix.
 """
 
+import math
 from collections.abc import Sequence
 from typing import NamedTuple
 
@@ -37,10 +38,11 @@ class Projector(NamedTuple):
         decrement = float(tangent @ image)
         if decrement < 0.0:
             return None
-        exact = self.metric.exact and self.asked.exact and self.asked.share >= 1.0
-        smallest = self.metric.smallest if exact and self.asked.spectrum else 0.0
+        exact = self.metric.exact and self.asked.share >= 1.0
+        concordance = self.asked.concordance if exact else math.inf
+        smallest = self.metric.smallest if math.isfinite(concordance) and self.asked.spectrum else 0.0
         distance = float(np.linalg.norm(request.point - self.asked.point))
-        return Curved(image, images, decrement, distance, smallest, exact)
+        return Curved(image, images, decrement, distance, smallest, concordance)
 
     def _images(self, vectors: Array | None) -> Array | None:
         if vectors is None or self.metric is None:

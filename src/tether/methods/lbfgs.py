@@ -83,8 +83,7 @@ class LBFGS(Method):
         """Take L_F from the problem, where that costs nothing."""
         known = facts.smoothness.known
         smoothness = self.smoothness or (positive(facts.smoothness.full) if known else None)
-        concordance = facts.second_order.concordance
-        return LBFGSAlgorithm(memory=self.memory, smoothness=smoothness, concordance=concordance)
+        return LBFGSAlgorithm(memory=self.memory, smoothness=smoothness)
 
 
 @final

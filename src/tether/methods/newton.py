@@ -12,7 +12,7 @@ it is renewed after times that double.
 """
 
 import math
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import ClassVar, Literal, NamedTuple, final
 
 import numpy as np
@@ -105,17 +105,19 @@ class Newton(Method):
         form = form_or_best(self.curvature, facts)
         exact = form == FULL or (form == DIAGONAL and facts.second_order.separable)
         share = self.sample or (_enough(facts) if form == KRONECKER else 1.0)
+        inner = LBFGS(memory=self.memory or (10 if exact else 20)).prepare(facts)
         price = price_of_renewal(form, facts) * min(1.0, share)
         cheap = ALWAYS if facts.n_workers == 1 else ALWAYS_APART
         return NewtonAlgorithm(
             form=form,
             refresh=self.refresh,
             share=min(1.0, share),
-            inner=LBFGS(memory=self.memory or (10 if exact else 20)).prepare(facts),
+            inner=replace(inner, concordance=facts.second_order.concordance),
             exact=exact and share >= 1.0,
             outputs=facts.second_order.outputs,
             price=price,
             always=self.refresh == 1 or (exact and self.refresh is None and price <= cheap),
+            concordance=facts.second_order.concordance if exact and share >= 1.0 else math.inf,
             spectrum=facts.dim <= SPECTRUM_LIMIT or facts.smoothness.convexity == 0.0,
         )
 
@@ -170,7 +172,8 @@ class NewtonAlgorithm(Algorithm[NewtonState]):
     refresh: int | None
     share: float
     inner: LBFGSAlgorithm
-    exact: bool = field(repr=False)
+    exact: bool = field(repr=False)  # the metric is the Hessian
+    concordance: float = field(repr=False)
     outputs: int = field(repr=False)
     price: float = field(repr=False)  # of a renewal, in passes
     always: bool = field(repr=False)  # take second derivatives with every gradient
@@ -194,7 +197,7 @@ class NewtonAlgorithm(Algorithm[NewtonState]):
         return request._replace(metric=self._curvature(at), beside=beside)
 
     def _curvature(self, point: Array) -> Curvature:
-        return Curvature(point, self.form, self.outputs, self.share, self.exact, self.spectrum)
+        return Curvature(point, self.form, self.outputs, self.share, self.concordance, self.spectrum)
 
     def tell(self, state: NewtonState, reply: Reply) -> NewtonState:
         """Let L-BFGS go on in the metric; decide whether it is time for another."""

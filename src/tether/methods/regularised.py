@@ -75,7 +75,7 @@ class Regularised(Method):
     def prepare(self, facts: Facts) -> "RegularisedAlgorithm":
         """Take the first strength from the problem; the method is prepared for each strength."""
         strength = self.strength or positive(facts.smoothness.full)
-        facts = facts._replace(second_order=SecondOrder())  # those of F alone would mislead
+        facts = facts._replace(bends=SecondOrder)  # those of F alone would mislead
         return RegularisedAlgorithm(method=self.method, strength=strength, floor=self.floor, facts=facts)
 
 

@@ -132,8 +132,7 @@ class Closing:
         """Return what is good enough in the user's variables."""
         if run.nonconvex:
             return Accuracy(self.way.tol, 0.0)
-        facts = self.conversation.facts
-        return Accuracy(self.way.tol, self.way.convexity(facts), facts.second_order.concordance)
+        return Accuracy(self.way.tol, self.way.convexity(self.conversation.facts))
 
 
 def _edge(objective: Objective, best: Incumbent) -> str:

@@ -22,6 +22,7 @@ class Bend(NamedTuple):
     decrement: float
     distance: float  # from where the Hessian was taken
     smallest: float  # a lower bound on its eigenvalues on the tangent space; 0: none is known
+    concordance: float  # R
 
 
 class Incumbent(NamedTuple):
@@ -63,7 +64,7 @@ def better(candidate: Incumbent, best: Incumbent | None) -> Incumbent:
     return candidate if candidate.value < best.value else best
 
 
-def gap_bound(point: Measured | Incumbent, convexity: float, concordance: float = math.inf) -> float:
+def gap_bound(point: Measured | Incumbent, convexity: float) -> float:
     """Return the better of two bounds on the gap, what rounding may have hidden of P grad F included.
 
     The first is ||P grad F||^2 / (2 mu). The second rests on a Hessian: let H(x + v) >= exp(-R ||v||) H(x)
@@ -78,8 +79,9 @@ def gap_bound(point: Measured | Incumbent, convexity: float, concordance: float 
     slope = math.sqrt(point.certificate) + ROUNDING * point.scale
     plain = slope * slope / (2.0 * convexity) if convexity > 0.0 else math.inf
     bend = point.bend if isinstance(point, Incumbent) else bend_at(point)
-    if bend is None or not math.isfinite(concordance):
+    if bend is None:
         return plain
+    concordance = bend.concordance
     shrink = math.exp(-concordance * bend.distance)
     smallest = max(convexity, shrink * bend.smallest)
     if shrink == 0.0 or (smallest == 0.0 and concordance > 0.0):
@@ -102,9 +104,9 @@ def _bent_bound(decrement: float, k: float) -> float:
 def bend_at(reply: Measured) -> Bend | None:
     """Return what a reply's metric says, if that is the Hessian."""
     curved = reply.curved
-    if curved is None or not curved.exact:
+    if curved is None or not math.isfinite(curved.concordance):
         return None
-    return Bend(curved.decrement, curved.distance, curved.smallest)
+    return Bend(curved.decrement, curved.distance, curved.smallest, curved.concordance)
 
 
 def lowest_value(reply: Measured, constants: Constants) -> float:

@@ -18,7 +18,7 @@ from tether.run.turn import Conversation, Question, Run
 from tether.run.verdict import Judge, Verdict
 from tether.shortcuts import Way
 
-REHEARSAL = 64  # steps of a walk that is only timed
+REHEARSAL = 256  # steps of a walk that is only timed
 SAME_VALUE = 1e-6  # relative difference of F at the best point of a checkpoint that rounding may make
 
 
@@ -185,11 +185,17 @@ class Supervisor:
             return
         if not isinstance(walk, Descend):
             return
-        for steps in (1, min(walk.steps, REHEARSAL if walk.batch_size else 1)):
-            began = time.perf_counter()
-            gradients = self.conversation.rehearse(run, walk, steps)
-            self.clock.saw(gradients, time.perf_counter() - began)
+        self.conversation.rehearse(run, walk, 1)  # compiles what has to be compiled
+        few, many = (self._timed(run, walk, steps) for steps in (1, min(walk.steps, REHEARSAL)))
+        if walk.batch_size is not None and many[0] > few[0]:  # what every walk costs is not its pace
+            many = many[0] - few[0], max(0.0, many[1] - few[1])
+        self.clock.saw(*many)
         self.verdict = self._engine.agree(self._with_pace, Verdict)
+
+    def _timed(self, run: Run, walk: Descend, steps: int) -> tuple[int, float]:
+        """Return the component gradients and the seconds of a walk that is thrown away."""
+        began = time.perf_counter()
+        return self.conversation.rehearse(run, walk, steps), time.perf_counter() - began
 
     def _with_pace(self) -> Verdict:
         return self.verdict._replace(affordable=self.clock.affordable(self.budgets.max_seconds))

@@ -44,14 +44,13 @@ class Accuracy:
 
     tol: float
     convexity: float
-    concordance: float = math.inf  # R, with which a Hessian bounds the gap
 
     def gap(self, point: Measured | Incumbent) -> float:
         """Return the bound on the gap at a measured point; nan where nothing bounds it.
 
         What rounding may have hidden of P grad F is added.
         """
-        bound = gap_bound(point, self.convexity, self.concordance)
+        bound = gap_bound(point, self.convexity)
         return bound if self.convexity > 0 or math.isfinite(bound) else math.nan
 
     def is_met(self, point: Measured | Incumbent) -> bool:
@@ -72,7 +71,7 @@ class Accuracy:
 
     def _is_bent(self, point: Measured | Incumbent) -> bool:
         bend = point.bend if isinstance(point, Incumbent) else bend_at(point)
-        return bend is not None and bend.smallest > 0.0 and math.isfinite(self.concordance)
+        return bend is not None and bend.smallest > 0.0
 
     def without_convexity(self) -> "Accuracy":
         """Return what is good enough where nothing is known of a minimum."""

@@ -275,4 +275,4 @@ def untrusting(request: Request) -> Request:
     """Return a request whose second derivatives, being the word of other machines, certify nothing."""
     if not isinstance(request, Gradient) or request.metric is None:
         return request
-    return request._replace(metric=request.metric._replace(exact=False))
+    return request._replace(metric=request.metric._replace(concordance=math.inf))
