@@ -170,7 +170,8 @@ def test_stand_ins_do_not_spoil_a_run_that_is_complete_again(nodes, federation, 
 
     def leave(state):
         calls.append(state.nit)
-        wire.absent = {2} if 4 <= len(calls) < 8 else set()
+        first = 1 if method == "auto" else 4  # Newton's method is done early
+        wire.absent = {2} if first <= len(calls) < first + 4 else set()
 
     sol = wire.solve(method, timeout=0.1, quorum=2, tol=1e-9, max_rounds=300, callback=leave)
     assert "stand in for workers 2" in caplog.text

@@ -111,6 +111,10 @@ def _finite_sum(task, chosen):
     def gradient(x, batch):
         return X[batch].T @ formula.slopes(X[batch] @ x, y[batch]) / len(batch) + l2 * x
 
+    def hessian(x, batch):
+        bends = formula.curvatures(X[batch] @ x, y[batch]) / len(batch)
+        return (X[batch].T * bends) @ X[batch] + l2 * np.eye(p)
+
     maximum = CURVATURE[task.formula] * np.square(X).sum(axis=1).max() + l2
     full = CURVATURE[task.formula] * np.linalg.norm(X, 2) ** 2 / n + l2
     known = {
@@ -118,7 +122,7 @@ def _finite_sum(task, chosen):
         "all": {"smoothness": tether.Smoothness(maximum, min(full, maximum), l2)},
         "none": {"convexity": l2},
     }[task.constants]
-    return tether.FiniteSum(gradient, value, n, p, **known)
+    return tether.FiniteSum(gradient, value, n, p, hessian=hessian, **known)
 
 
 def _matrices(rng):

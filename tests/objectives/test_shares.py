@@ -8,6 +8,7 @@ from scipy.special import expit
 import tether
 from tether.engines import Problem
 from tether.methods import Anderson, ProxSkipSVRG
+from tether.objectives import shares
 from tether.objectives.shares import share_counts
 from tether.objectives.walk import Walk, walk_in_numpy
 
@@ -37,6 +38,11 @@ def pages(seed=0, n=20_000, columns=250):
     ranks = np.argsort(np.argsort(-popular - rng.gumbel(size=(n, columns)), axis=1), axis=1)
     X = sparse.csr_array((ranks < lengths[:, None]).astype(float))
     return X, rng.random(n) < expit(0.7 * X @ rng.standard_normal(columns) - 5.0)
+
+
+@pytest.fixture(autouse=True)
+def small_sums_too(monkeypatch):
+    monkeypatch.setattr(shares, "FEW_SAMPLES", 0)
 
 
 @pytest.fixture(scope="module", params=[0, 1], ids=["seed 0", "seed 1"])

@@ -48,8 +48,8 @@ class NewtonState(NamedTuple):
     fresh: bool = True  # the next gradient brings second derivatives
     renewals: int = 0
     began: int = 0  # the iteration of the last renewal
-    first: float = math.nan  # the decrement then
-    last: float = math.nan  # the decrement after the last iteration
+    first: float = math.inf  # the decrement then
+    last: float = math.inf  # the decrement after the last iteration
     spent: int = 0  # gradients since the last renewal
     paid: int = 0  # of these, until the last iteration ended
     pace: float = 0.0  # the best average gain by cost since the last renewal

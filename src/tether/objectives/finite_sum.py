@@ -111,7 +111,7 @@ class FiniteSum(Objective):
     def evaluate(self, x: Array) -> Evaluation:
         """Return F(x) and its gradient, NaN outside the domain; there are no slopes to keep."""
         value = self.value(x)
-        if value == math.inf:
+        if math.isinf(value):
             return Evaluation(value, np.full(self.dim, math.nan))
         return Evaluation(value, self._checked_gradient(x, np.arange(self.n_samples)))
 

@@ -7,12 +7,12 @@ import numpy as np
 from scipy import sparse
 
 from tether.arrays import Array, Indices
-from tether.curvature import DIAGONAL, FULL, SecondOrder
+from tether.curvature import DIAGONAL, SecondOrder
 from tether.digest import digest_of
 from tether.inputs import dimension
 from tether.lazy import lazy
 from tether.names import column_names
-from tether.objectives.base import Evaluation, Kind, Objective, Smoothness
+from tether.objectives.base import Evaluation, Kind, Objective, Smoothness, require_form
 from tether.objectives.domain import Domain
 from tether.objectives.scalars import Own, PerVariable
 from tether.objectives.separable_inputs import (
@@ -230,8 +230,7 @@ class Separable(Objective):
 
     def curvature(self, x: Array, form: str, batch: Indices | None = None) -> Array:
         """Return w phi''(x) / p, or that of a batch, as a diagonal or as the triangle of a full matrix."""
-        if form not in (DIAGONAL, FULL):
-            raise NotImplementedError(f"Separable has no second derivatives in the form {form!r}")
+        require_form(self, form)
         with np.errstate(all="ignore"):
             diagonal = np.where(self.domain.misses(x), math.nan, self.weights * self.function.curvatures(x))
         counts = 1.0 if batch is None else np.bincount(batch, minlength=self.dim)

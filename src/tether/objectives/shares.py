@@ -22,6 +22,9 @@ if TYPE_CHECKING:
     from tether.objectives.base import Objective
 
 
+FEW_SAMPLES = 1_000  # below which a pass is so short that longer steps gain nothing
+
+
 class Shares(NamedTuple):
     """The shares of a finite sum, and who walks over them."""
 
@@ -37,7 +40,7 @@ def shares_of(
 
     ``weighted`` returns the sum with its samples multiplied by weights.
     """
-    counts = share_counts(constants)
+    counts = share_counts(constants) if len(constants) >= FEW_SAMPLES else None
     if counts is None:
         return None
     weights = counts.mean() / counts  # N' / (N k_i)
@@ -55,7 +58,7 @@ def share_counts(constants: Array) -> Indices | None:
     >>> import numpy as np
     >>> share_counts(np.array([1.0, 1.0, 1.0, 1.0, 1.0, 1.0, 9.0]))
     array([1, 1, 1, 1, 1, 1, 5])
-    >>> share_counts(np.array([1.0, 2.0, 1.0])) is None
+    >>> share_counts(np.array([1.0, 1.2, 1.0])) is None
     True
     """
     mean, largest = float(constants.mean()), float(constants.max())
