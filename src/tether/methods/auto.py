@@ -6,7 +6,8 @@ These two are watched by what they gain for what they cost: one that is slow has
 other, and when both together have cost what Newton's method would, it takes over. So whatever the problem, a
 run costs little more than twice what the best of the three would have cost.
 
-All costs are counted, in passes; the clock never decides, so that the same seed gives the same iterates.
+All costs are counted, in passes and rounds; the clock never decides, so that the same seed gives the same
+iterates.
 """
 
 import math
@@ -26,14 +27,14 @@ from tether.problem import Facts
 from tether.requests import Arrived, Gradient, Measured, Reply, Request
 
 FEW_SAMPLES = 1_000  # below which stages of stochastic steps do not pay
-CHEAP_NEWTON = 25.0  # passes: Newton's method that is likely to cost less goes first
+CHEAP_NEWTON = 25.0  # Newton's method that is likely to cost less goes first
 ITERATIONS = {True: 10.0, False: 50.0}  # of Newton's method with the Hessian, or with another metric
 RENEWALS = 4.0  # of the metric
 WALK_PRICE = 2.0  # passes in the time of a walk of as many samples
-ROUND_PRICE, PASS_PRICE = 1.0, 0.1  # where workers are apart, rounds count more than passes
+ROUND_PRICE = 10.0  # passes in the time of a round, where workers are apart
 VECTOR_PRICE = 0.02  # rounds that a vector more takes there
 GOOD_PACE = math.log(10.0) / 6.0  # gain of the certificate by cost that needs no comparison
-TRIAL = 10.0  # passes after which a method is judged
+TRIAL = 10.0  # cost after which a method is judged
 ACCURACY = 1e-6  # of F, for guesses at how much is left to do
 
 
@@ -95,7 +96,7 @@ class AutoState(NamedTuple):
 
 
 class Costs(NamedTuple):
-    """What requests cost, in passes; among workers that are apart, in rounds."""
+    """What requests cost, in iterations of L-BFGS, each a pass and a round."""
 
     n_samples: int
     a_pass: float
@@ -106,12 +107,13 @@ class Costs(NamedTuple):
     def of(cls, facts: Facts, newton: NewtonAlgorithm | None) -> "Costs":
         """Return the costs for a problem."""
         apart = not math.isfinite(facts.round_work)
-        a_pass, a_round = (PASS_PRICE, ROUND_PRICE) if apart else (1.0, facts.round_work / facts.n_samples)
+        ratio = ROUND_PRICE if apart else facts.round_work / facts.n_samples
+        a_pass, a_round = 1.0 / (1.0 + ratio), ratio / (1.0 + ratio)
         likely = math.inf
         if newton is not None:
             vectors = length_of(newton.form, facts.dim, newton.outputs) / facts.dim if apart else 0.0
             renewal = a_pass * newton.price + VECTOR_PRICE * vectors
-            likely = ITERATIONS[newton.exact] * (a_pass + a_round) + RENEWALS * renewal
+            likely = ITERATIONS[newton.exact] + RENEWALS * renewal
         return cls(facts.n_samples, a_pass, a_round, likely)
 
     def of_reply(self, reply: Reply) -> float:

@@ -117,8 +117,7 @@ class FiniteSum(Objective):
 
     def value(self, x: Array) -> float:
         """Return F(x); outside the domain quietly."""
-        with np.errstate(over="ignore", divide="ignore", invalid="ignore"):
-            return self._checked_value(x, np.arange(self.n_samples))
+        return self._checked_value(x, np.arange(self.n_samples))
 
     def is_defined(self, x: Array, batch: Indices | None) -> bool:
         """Say whether F is finite at x, by the values of a batch: formulas of gradients may go on outside."""
@@ -182,7 +181,8 @@ class FiniteSum(Objective):
 
     def _checked_gradient(self, x: Array, batch: Indices) -> Array:
         """Return a copy, because the user's function may hand out the same buffer twice."""
-        gradient = _as_array("gradient", self._gradient(x, batch))
+        with np.errstate(over="ignore", divide="ignore", invalid="ignore"):  # a walk may leave the domain
+            gradient = _as_array("gradient", self._gradient(x, batch))
         if gradient.shape != (self.dim,) or gradient.dtype.kind != "f":
             raise ValueError(
                 f"gradient(x, batch) must return {self.dim} floats (shape ({self.dim},)), "
@@ -191,7 +191,8 @@ class FiniteSum(Objective):
         return gradient.astype(np.float64)
 
     def _checked_value(self, x: Array, batch: Indices) -> float:
-        value = _as_array("value", self._value(x, batch))
+        with np.errstate(over="ignore", divide="ignore", invalid="ignore"):
+            value = _as_array("value", self._value(x, batch))
         if value.ndim != 0 or value.dtype.kind not in "fiu":
             raise ValueError(
                 f"value(x, batch) must return one finite number, the mean over the batch, got {value!r}."
