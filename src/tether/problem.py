@@ -32,6 +32,8 @@ class Facts(NamedTuple):
     anchored_price: int = 1  # component gradients that a sample of an anchored step costs
     proven_convex: bool = True  # by construction, so that nobody needs to watch
     bends: Callable[[], SecondOrder] = SecondOrder  # which autodiff has to compile for
+    step_work: float = 0.0  # of a sample of a step, in nanoseconds, about; 0: workers are apart
+    equations: int = 0  # about, where it is known
     draws: int = 0  # N', the samples of a pass that takes long rows in shares; 0: no row has shares
     share: float = 0.0  # the largest smoothness constant of a share
 

@@ -2,6 +2,9 @@
 
 from typing import final
 
+import numpy as np
+
+from tether.constraints.base import Constraint
 from tether.engines import local_work
 from tether.engines.averaging import form_reply
 from tether.engines.base import Engine
@@ -22,7 +25,8 @@ class Serial(Engine):
     def facts(self, problem: Problem) -> Facts:
         """Return the objective's own constants."""
         objective, work = problem.objective, ROUND_WORK + problem.constraint.work
-        return Facts.of(Pool([objective]), problem.seed, work / objective.sample_work)
+        facts = Facts.of(Pool([objective]), problem.seed, work / objective.sample_work)
+        return facts._replace(step_work=objective.sample_work, equations=_count(problem.constraint))
 
     def exchange(self, problem: Problem, request: Request, memory: Memory) -> tuple[Reply, Memory]:
         """Work, project, settle."""
@@ -32,3 +36,9 @@ class Serial(Engine):
         reply, projected = form_reply(self.centre.projector(problem, request, uploads), request, uploads)
         self.centre.hear(problem, request, reply)
         return reply, local_work.settle(request, local, projected, memory)
+
+
+def _count(constraint: Constraint) -> int:
+    """Return how many equations there are, where they are at hand and dense."""
+    rows = None if constraint.equations is None else constraint.equations[0]
+    return len(rows) if isinstance(rows, np.ndarray) else 0

@@ -16,11 +16,11 @@ from enum import IntEnum
 from typing import Any, ClassVar, NamedTuple, final
 
 from tether.arrays import Array
-from tether.curvature import length_of
+from tether.curvature import DIAGONAL, FULL, KRONECKER, length_of
 from tether.methods.anderson import Anderson, AndersonAlgorithm, AndersonState
 from tether.methods.base import Algorithm, Method
 from tether.methods.lbfgs import LBFGS, LBFGSAlgorithm, LBFGSState
-from tether.methods.newton import Newton, NewtonAlgorithm, NewtonState
+from tether.methods.newton import Newton, NewtonAlgorithm, NewtonState, work_of_sample
 from tether.methods.proxskip_svrg import ProxSkipSVRG
 from tether.needs import Need
 from tether.problem import Facts
@@ -28,13 +28,16 @@ from tether.requests import Arrived, Gradient, Measured, Reply, Request
 
 FEW_SAMPLES = 1_000  # below which stages of stochastic steps do not pay
 CHEAP_NEWTON = 25.0  # Newton's method that is likely to cost less goes first
-ITERATIONS = {True: 10.0, False: 50.0}  # of Newton's method with the Hessian, or with another metric
-RENEWALS = 4.0  # of the metric
+CHEAP_METRIC = 15.0  # passes: a metric that costs no more is worth having from the start
+ITERATIONS = {FULL: 9.0, KRONECKER: 40.0, DIAGONAL: 80.0}  # of Newton's method, likely
+RENEWALS = 2.5  # of the metric
 WALK_PRICE = 2.0  # passes in the time of a walk of as many samples
 ROUND_PRICE = 10.0  # passes in the time of a round, where workers are apart
+UNKNOWN_ROUND, UNKNOWN_ROWS = 4e5, 20.0  # nanoseconds of a round, and of it a variable
+INTERPRETED = 40.0  # times the work of a sample in a pass: a step that takes longer is not compiled
 VECTOR_PRICE = 0.02  # rounds that a vector more takes there
 GOOD_PACE = math.log(10.0) / 6.0  # gain of the certificate by cost that needs no comparison
-TRIAL = 10.0  # cost after which a method is judged
+TRIALS = {"skip": 30.0, "lbfgs": 10.0}  # cost after which a method is judged: stages have to learn
 ACCURACY = 1e-6  # of F, for guesses at how much is left to do
 
 
@@ -56,6 +59,8 @@ class Reason(IntEnum):
     QUICKER = 4
     OVERDUE = 5
     WHOLE_BATCHES = 6
+    INTERPRETED_STEPS = 7
+    MANY_VARIABLES = 8
 
 
 WORDS = {
@@ -66,6 +71,8 @@ WORDS = {
     Reason.QUICKER: "it gains more for what it costs",
     Reason.OVERDUE: "it would have been done by now",
     Reason.WHOLE_BATCHES: "steps that take all samples",
+    Reason.INTERPRETED_STEPS: "too little data to compile steps for",
+    Reason.MANY_VARIABLES: "before second derivatives pay",
 }
 FIELDS = {Running.NEWTON: "newton", Running.SKIP: "skip", Running.LBFGS: "lbfgs"}
 TITLES = {
@@ -106,20 +113,26 @@ class Costs(NamedTuple):
     @classmethod
     def of(cls, facts: Facts, newton: NewtonAlgorithm | None) -> "Costs":
         """Return the costs for a problem."""
-        apart = not math.isfinite(facts.round_work)
-        ratio = ROUND_PRICE if apart else facts.round_work / facts.n_samples
+        apart = facts.step_work == 0.0
+        ratio = ROUND_PRICE if apart else _round(facts) / (facts.n_samples * work_of_sample(facts))
         a_pass, a_round = 1.0 / (1.0 + ratio), ratio / (1.0 + ratio)
         likely = math.inf
         if newton is not None:
             vectors = length_of(newton.form, facts.dim, newton.outputs) / facts.dim if apart else 0.0
             renewal = a_pass * newton.price + VECTOR_PRICE * vectors
-            likely = ITERATIONS[newton.exact] + RENEWALS * renewal
+            likely = ITERATIONS[FULL if newton.exact else newton.form] + RENEWALS * renewal
         return cls(facts.n_samples, a_pass, a_round, likely)
 
     def of_reply(self, reply: Reply) -> float:
         """Return the cost of a request that was answered."""
         price = self.a_pass * (WALK_PRICE if isinstance(reply, Arrived) else 1.0)
         return price * reply.work.gradients / self.n_samples + self.a_round * reply.work.rounds
+
+
+def _round(facts: Facts) -> float:
+    """Return the nanoseconds of a round; of a set of which nothing is known, some products with its rows."""
+    known = facts.step_work * facts.round_work
+    return known if math.isfinite(known) else UNKNOWN_ROUND + UNKNOWN_ROWS * facts.dim
 
 
 @final
@@ -148,12 +161,14 @@ class Auto(Method):
         """Prepare the methods and choose the one to begin with."""
         newton = _newton(facts)
         costs, unfit = Costs.of(facts, newton), _unfit_for_walks(facts)
-        if costs.newton <= CHEAP_NEWTON:
+        if costs.newton <= CHEAP_NEWTON or _has_cheap_metric(newton):
             first = Running.NEWTON, Reason.CHEAP_CURVATURE
-        elif unfit is None:
-            first = Running.SKIP, Reason.MANY_SAMPLES
-        else:
+        elif unfit is not None:
             first = Running.LBFGS, unfit
+        elif newton is not None and newton.exact:
+            first = Running.LBFGS, Reason.MANY_VARIABLES
+        else:
+            first = Running.SKIP, Reason.MANY_SAMPLES
         return AutoAlgorithm(
             newton=newton,
             skip=_FLAGSHIP.prepare(facts if unfit is None else facts.unscaled()),  # nobody will walk
@@ -165,12 +180,19 @@ class Auto(Method):
         )
 
 
+def _has_cheap_metric(newton: NewtonAlgorithm | None) -> bool:
+    """Say whether a Kronecker metric, which saves most iterations of L-BFGS, costs but a few."""
+    return newton is not None and newton.form == KRONECKER and newton.price <= CHEAP_METRIC
+
+
 def _unfit_for_walks(facts: Facts) -> Reason | None:
     """Say what speaks against the flagship."""
     if facts.n_samples < FEW_SAMPLES:
         return Reason.FEW_SAMPLES
     if facts.natural_batch >= facts.local_samples:
         return Reason.WHOLE_BATCHES
+    if facts.step_work > INTERPRETED * work_of_sample(facts):
+        return Reason.INTERPRETED_STEPS
     return None if facts.smoothness.exact else Reason.ESTIMATED_SMOOTHNESS
 
 
@@ -179,11 +201,10 @@ _LBFGS = LBFGS()
 
 
 def _newton(facts: Facts) -> NewtonAlgorithm | None:
-    """Return Newton's method where its metric is the Hessian or the next best thing."""
+    """Return Newton's method where there are second derivatives."""
     known = facts.second_order
-    if not (known.separable or math.isfinite(min(known.full, known.kronecker))):
-        return None
-    return Newton().prepare(facts)
+    offered = math.isfinite(min(known.full, known.kronecker, known.diagonal))
+    return Newton().prepare(facts) if offered else None
 
 
 @final
@@ -237,7 +258,8 @@ class AutoAlgorithm(Algorithm[AutoState]):
             return state
         if state.running == Running.SKIP and self.skip.exhausted(state.skip):
             return self._judged(state, reply, over=True)
-        due = isinstance(reply, Measured) and state.spent - state.mark >= TRIAL
+        trial = TRIALS[FIELDS[Running(state.running)]]
+        due = isinstance(reply, Measured) and state.spent - state.mark >= trial
         return self._judged(state, reply) if due else state
 
     def _judged(self, state: AutoState, reply: Reply, over: bool = False) -> AutoState:

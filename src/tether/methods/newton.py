@@ -37,7 +37,7 @@ NAMES_OF_FORMS = {
     KRONECKER: "a Kronecker metric was",
     DIAGONAL: "the Hessian's diagonal was",
 }
-FACTOR_WORK = 60.0  # multiplications of a factorisation in the time in which a pass reads a number
+PRODUCTS = 15.0  # of a factorisation in a nanosecond
 
 
 class NewtonState(NamedTuple):
@@ -106,7 +106,8 @@ class Newton(Method):
         exact = form == FULL or (form == DIAGONAL and facts.second_order.separable)
         share = self.sample or (_enough(facts) if form == KRONECKER else 1.0)
         inner = LBFGS(memory=self.memory or (10 if exact else 20)).prepare(facts)
-        price = price_of_renewal(form, facts) * min(1.0, share)
+        taking = facts.second_order.price(form)
+        price = price_of_renewal(form, facts) - (1.0 - min(1.0, share)) * taking
         cheap = ALWAYS if facts.n_workers == 1 else ALWAYS_APART
         return NewtonAlgorithm(
             form=form,
@@ -149,9 +150,18 @@ def form_or_best(form: str, facts: Facts) -> str:
 
 def price_of_renewal(form: str, facts: Facts) -> float:
     """Return what second derivatives of all samples and their factorisation cost, in passes."""
-    dim, outputs = facts.dim, facts.second_order.outputs
-    size = {FULL: dim, KRONECKER: 4 * dim // outputs, DIAGONAL: 1}[form]
-    return facts.second_order.price(form) + float(size) ** 3 / 3 / (FACTOR_WORK * facts.n_samples * dim)
+    p, m, width = float(facts.dim), float(facts.equations), facts.dim / facts.second_order.outputs
+    products = {
+        FULL: p**3 / 3 + m * p * (p + m),
+        KRONECKER: 15.0 * width**3 + m * p * (4.0 * width + m),
+        DIAGONAL: m * m * p,
+    }[form]
+    return facts.second_order.price(form) + products / (PRODUCTS * facts.n_samples * work_of_sample(facts))
+
+
+def work_of_sample(facts: Facts) -> float:
+    """Return the nanoseconds that a component gradient of a pass takes, about."""
+    return facts.second_order.work or float(facts.dim)
 
 
 def _enough(facts: Facts) -> float:
@@ -262,7 +272,8 @@ class NewtonAlgorithm(Algorithm[NewtonState]):
             return state.stage - state.began >= self.refresh
         if self.exact:
             return self.always or slow
-        return state.stage >= (FIRST_RENEWAL + 2) * 2 ** (state.renewals - 1) - 2
+        first = max(FIRST_RENEWAL, round(self.price))
+        return state.stage >= (first + 2) * 2 ** (state.renewals - 1) - 2
 
     def _renew_here(self, state: NewtonState) -> NewtonState:
         """Ask for second derivatives where the run is; the gradient there is known already."""

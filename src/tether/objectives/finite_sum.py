@@ -151,7 +151,7 @@ class FiniteSum(Objective):
     @lazy
     def second_order(self) -> SecondOrder:
         """What the user's Hessian costs, as far as its shape tells."""
-        return SecondOrder() if self._hessian is None else self._hessian.second_order(np.zeros(self.dim))
+        return SecondOrder() if self._hessian is None else self._hessian.second_order(self._start)
 
     def curvature(self, x: Array, form: str, batch: Indices | None = None) -> Array:
         """Return the user's Hessian of F, or of f_B, at x."""
@@ -201,12 +201,16 @@ class FiniteSum(Objective):
 
     def _begin(self, start: str) -> None:
         """Try the functions where a run starts, if they can be there; ``start`` is the argument's name."""
-        x = np.zeros(self.dim) if self.initial is None else self.initial
+        x = self._start
         self._tried = self.initial is not None or self._is_tame(x)
         if self._tried:
             self._try_at(x, start)
             with suppress(ValueError):  # which comes again, in its place, when all samples are asked for
                 _ = self.nonconvexity  # now, so that a run calls the functions for its own needs alone
+
+    @property
+    def _start(self) -> Array:
+        return np.zeros(self.dim) if self.initial is None else self.initial
 
     def _is_tame(self, x: Array) -> bool:
         """Say whether both functions can be called at x and return nothing infinite there."""

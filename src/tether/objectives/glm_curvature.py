@@ -18,7 +18,12 @@ from tether.objectives.glm_data import chosen, column
 from tether.objectives.gram import Summed, gram_triangle, is_separable, square_sums, summed
 from tether.objectives.losses import Loss
 from tether.objectives.losses.probe import has_hessians, inside
-from tether.objectives.prices import price_of_diagonal, price_of_hessian, price_of_kronecker
+from tether.objectives.prices import (
+    price_of_diagonal,
+    price_of_hessian,
+    price_of_kronecker,
+    work_of_gradient,
+)
 
 if TYPE_CHECKING:
     from tether.objectives.glm import GLM
@@ -157,4 +162,5 @@ def second_order_of(model: LinearModel, longest: float) -> SecondOrder:
         outputs=outputs,
         concordance=rate * longest if model.convex and math.isfinite(rate) else math.inf,
         separable=outputs == 1 and is_separable(design),
+        work=work_of_gradient(design, outputs),
     )

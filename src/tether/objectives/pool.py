@@ -122,6 +122,7 @@ class Pool:
             outputs=each[0].outputs,
             concordance=max(one.concordance for one in each),
             separable=all(one.separable for one in each),
+            work=float(shares @ [one.work for one in each]),
         )
 
     @property

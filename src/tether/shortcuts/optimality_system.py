@@ -10,6 +10,7 @@ eliminated first (`minimum`). Else the system is shifted by a little so that any
 and the shift is refined away.
 """
 
+import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
@@ -24,13 +25,14 @@ from tether.arrays import Array
 from tether.constraints import Affine, Consensus, Constraint, Flow, Range
 from tether.constraints.algebra.factor import SPEED, work_of_eliminating
 from tether.constraints.algebra.sparse import HOPELESS_WORK
-from tether.methods import LBFGS
+from tether.methods import LBFGS, Newton
 from tether.objectives import Objective
 from tether.problem import Problem
 from tether.shortcuts.known_multipliers import WithMultipliers
 from tether.shortcuts.minimum import RESIDUAL_LIMIT, Minimum, minimum_in_metric, norm_of
 from tether.shortcuts.way import Way
 
+SMALL = 300  # variables up to which a Hessian costs nothing
 DENSE_LIMIT = 1_500  # unknowns up to which a dense factorisation is quick
 ROW_ENTRIES = 50  # entries a row up to which a larger system counts as sparse
 SHIFT = 1e-9  # relative to the largest entry
@@ -51,7 +53,7 @@ class SolvedDirectly(Way):
 
 
 def solved_directly(way: Way, warm: bool) -> Way | None:
-    """Return the way from the solution of the optimality system, where there is one; L-BFGS confirms it."""
+    """Return the way from the solution of the optimality system, where there is one; a method confirms it."""
     objective, constraint, seed = way.problem
     found = None if warm else minimum_of(objective, constraint, BUDGET_SHARE * way.seconds)
     if found is None:
@@ -60,7 +62,8 @@ def solved_directly(way: Way, warm: bool) -> Way | None:
         constraint = WithMultipliers(constraint, found.multipliers, found.normal)
     problem = Problem(objective, constraint, seed)
     note = "the optimality system was solved directly"
-    own = {"problem": problem, "original": problem, "method": LBFGS(), "start": found.point, "note": note}
+    method = Newton() if objective.dim <= SMALL and math.isfinite(objective.second_order.full) else LBFGS()
+    own = {"problem": problem, "original": problem, "method": method, "start": found.point, "note": note}
     return SolvedDirectly(**(vars(way) | own), minimum=found)
 
 
