@@ -85,8 +85,9 @@ def test_without_strong_convexity_the_projected_gradient_decides(pull):
         tether.solve(objective, constraint, "nesterov", tol=slopes[-1] * factor)
         for factor in (1.0001, 0.9999)
     )
-    assert loose.success and loose.gap is None and len(loose.history) == 8
-    assert tight.success and len(tight.history) > 8
+    looks = [np.isfinite(sol.history["value"]).sum() for sol in (loose, tight)]  # others: is there a minimum?
+    assert loose.success and loose.gap is None and looks[0] == 8
+    assert tight.success and looks[1] > 8
 
 
 def test_the_point_with_the_certificate_is_returned_rather_than_a_lower_one_without(objective, constraint):

@@ -135,7 +135,8 @@ class Measured(NamedTuple):
     @property
     def rounding(self) -> float:
         """A change of F, in its own units, that may be due to rounding: of F or of the point."""
-        moved = POINT_ROUNDING * self.scale * float(np.linalg.norm(self.point))
+        with np.errstate(over="ignore"):
+            moved = POINT_ROUNDING * self.scale * float(np.linalg.norm(self.point))
         return VALUE_ROUNDING * abs(self.value) + (moved if math.isfinite(moved) else 0.0)
 
 

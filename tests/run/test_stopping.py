@@ -82,7 +82,7 @@ def test_a_start_below_the_point_or_nowhere_is_no_measure():
 
 
 def test_where_a_start_is_given_the_distance_from_the_origin_says_how_far_f_must_have_fallen():
-    rule = relative(origin=np.array([20.0, 0.0]))  # mu/2 ||x - o||^2 = 100
+    rule = relative(origin=lambda: np.array([20.0, 0.0]))  # mu/2 ||x - o||^2 = 100
     assert decides(rule, 0.1, 0.0, scale=0.0)
     assert decides(rule, 0.2, 200.0, scale=0.0)
 

@@ -90,15 +90,17 @@ class Closing:
             reply = answer
             run = run._replace(counts=run.counts.plus_audit(reply.work))
         found = Incumbent.at(reply)
-        if abs(found.value - best.value) <= SAME_VALUE * self._accuracy(run).size(best):
+        if abs(found.value - best.value) <= SAME_VALUE * self._accuracy(run).size(found):
             found = found._replace(bend=best.bend)  # which coordinates it was seen in makes no difference
         rows.append(self.record.row(run, reply, self._accuracy(run).gap(found)))
         return run, found if reply.complete else found._replace(certificate=math.nan)
 
     def _receding(self, run: Run, best: Incumbent, ending: Ending, rows: list[Row]) -> tuple[Run, Ending]:
-        """Say of an accurate point that it is none if F has no minimum."""
-        accurate = self._accuracy(run).is_met(best) and ending.status is not Status.DIVERGED
-        if not accurate or run.trail is None or run.nonconvex or run.best is None:
+        """Say of an accurate point, or of one that is as accurate as can be, that F has no minimum."""
+        over = ending.status is Status.EXHAUSTED or self._accuracy(run).is_met(best)
+        if ending.status is Status.DIVERGED or not over:
+            return run, ending
+        if run.trail is None or run.nonconvex or run.best is None:
             return run, ending
         if not math.isnan(self._gap(run, best)):  # there is no gap without a minimum
             return run, ending
@@ -171,8 +173,8 @@ class Closing:
         """Return what is good enough in the user's variables."""
         convexity = 0.0 if run.nonconvex else self.way.convexity(self.conversation.facts)
         origin = self.conversation.origin
-        origin = None if origin is None else self.way.lift(origin)
-        return Accuracy(self.way.asked, convexity, run.reference, origin)
+        lifted = None if origin is None else lambda: self.way.lift(origin())
+        return Accuracy(self.way.asked, convexity, run.reference, lifted)
 
 
 def _edge(objective: Objective, best: Incumbent) -> str:

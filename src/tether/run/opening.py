@@ -2,6 +2,7 @@
 
 import math
 from collections.abc import Callable
+from functools import cache, partial
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -85,7 +86,7 @@ class Opening:
             way.method.prepare(facts),
             facts,
             audit,
-            self.engine.project(way.problem, origin) if elsewhere else None,
+            cache(partial(self.engine.project, way.problem, origin)) if elsewhere else None,
             refers=elsewhere and facts.smoothness.convexity == 0 and self._is_everywhere(facts, warm),
         )
         return conversation, conversation.begin(start, warm)

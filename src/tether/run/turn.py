@@ -2,6 +2,7 @@
 
 import logging
 import math
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -69,18 +70,13 @@ class Conversation:
     algorithm: Algorithm[Any]
     facts: Facts
     audit: float | None  # passes after which F is looked at if the method did not; None: never
-    origin: Array | None = None  # where the run would have begun without x0; None: it did
+    origin: Callable[[], Array] | None = None  # where it would have begun without x0; None: it did
     refers: bool = False  # F is measured at the origin first
 
     @property
     def sees(self) -> bool:
         """Whether F can be measured at all."""
         return Need.GRADIENTS not in self.engine.lacks
-
-    @property
-    def may_recede(self) -> bool:
-        """Whether F may fall for ever without bending: neither strongly convex nor quadratic."""
-        return self.facts.smoothness.convexity == 0 and self.facts.second_order.concordance > 0
 
     def begin(self, x0: Array, warm: bool) -> Run:
         """Project the starting point and start the method there."""
@@ -95,7 +91,7 @@ class Conversation:
     def next_question(self, run: Run) -> Question:
         """Return what the method asks; before that an audit, if one is due or a point is to be confirmed."""
         if self.refers and self.origin is not None and run.reference is None and self.sees:
-            return Question(Gradient(self.origin), audit=True)
+            return Question(Gradient(self.origin()), audit=True)
         if run.confirm is not None:
             return Question(Gradient(run.confirm), audit=True)
         request = self.algorithm.ask(run.state)
@@ -172,7 +168,7 @@ class Conversation:
             return run
         run = run._replace(
             progress=run.progress.after(reply),
-            trail=Trail.after(run.trail, reply) if self.may_recede else None,
+            trail=None if self.facts.smoothness.convexity > 0 else Trail.after(run.trail, reply),
             lowest=max(run.lowest, lowest_value(reply, self.facts.smoothness)),
         )
         return run if self.facts.proven_convex or run.nonconvex else self._probed(run, reply)
@@ -182,7 +178,7 @@ class Conversation:
         if run.reference is not None:
             return False
         if self.refers and self.origin is not None:
-            return _same(self.origin, reply.point)
+            return _same(self.origin(), reply.point)
         return self.origin is None or self.facts.smoothness.convexity == 0
 
     def _told(self, run: Run, reply: Reply) -> Run:

@@ -1,6 +1,7 @@
 """When a run is over: accurate enough, at a standstill, without a minimum to find, or diverging."""
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
@@ -20,6 +21,7 @@ FLOOR_SLOPE = 300.0  # times the rounding of grad F
 # Data may be in single precision, which nobody tells: then patience is longer, and as long as the run before.
 SINGLE_LOOKS = 100
 SINGLE_SLOPE = 1e-4  # of the slope where the run began
+BENT_SHARE = 1e-3  # of what was asked of the slope, where a Hessian may soon tell the gap instead
 STILL_STAGES = 3  # stages in succession that left a point where it was
 
 
@@ -51,7 +53,7 @@ class Accuracy:
     asked: Tolerance
     convexity: float
     reference: Reference | None = None  # F where the run began
-    origin: Array | None = None  # where it would have begun without x0
+    origin: Callable[[], Array] | None = None  # where it would have begun without x0; None: it did
 
     def gap(self, point: Measured | Incumbent) -> float:
         """Return the bound on the gap at a measured point; nan where nothing bounds it.
@@ -68,31 +70,33 @@ class Accuracy:
         gap = self.gap(point)
         if not math.isnan(gap):
             return self.allows(gap, point)
-        if self._is_bent(point):
-            return False  # the Hessian will tell
+        asked = self.asked.times(BENT_SHARE) if self._is_bent(point) else self.asked
         steepness = max(point.scale, 0.0 if self.reference is None else self.reference.slope)
-        return self.asked.allows(math.sqrt(point.certificate), steepness)
+        return asked.allows(math.sqrt(point.certificate), steepness)
 
     def size(self, point: Measured | Incumbent) -> float:
-        """Return the size of F, to which rtol is relative; it grows with F, in whatever units F is.
-
-        F* may be 0, and x0 good or bad: then |F| or the fall since x0 is no measure of F. Where x0 was given,
-        F(o) - F(x) >= mu/2 ||x - o||^2 at the optimum stands for the fall since the origin o.
-        """
+        """Return the size of F as far as it was seen; it grows with F, in whatever units F is."""
         size = abs(point.value) if point.size is None else point.size
         sizes = [size, 0.0 if self.reference is None else self.reference.fall(point.value, size)]
         bend = _bend_of(point)
         curvature = max(self.convexity, 0.0 if bend is None else bend.smallest)
         if curvature > 0:  # for x = o with F = 0
             sizes.append(ROUNDING * point.scale**2 / (2.0 * curvature))
-        if self.origin is not None:
-            x = point.point if isinstance(point, Measured) else point.x
-            sizes.append(0.5 * self.convexity * float(np.sum(np.square(x - self.origin))))
         return max(sizes)
+
+    def _rise(self, point: Measured | Incumbent) -> float:
+        """Return mu/2 ||x - o||^2, by which F is higher at the origin o at least, if x is optimal.
+
+        F* may be 0, and x0 good or bad: then neither |F| nor the fall since x0 is a measure of F.
+        """
+        if self.origin is None or self.convexity == 0 or self.asked.rtol is None:
+            return 0.0
+        x = point.point if isinstance(point, Measured) else point.x
+        return 0.5 * self.convexity * float(np.sum(np.square(x - self.origin())))
 
     def allows(self, gap: float, point: Measured | Incumbent) -> bool:
         """Say whether a gap is small enough."""
-        return self.asked.allows(gap, self.size(point))
+        return self.asked.allows(gap, self.size(point)) or self.asked.allows(gap, self._rise(point))
 
     def _is_bent(self, point: Measured | Incumbent) -> bool:
         bend = _bend_of(point)
@@ -138,7 +142,7 @@ class Judge:
                 return Status.CONVERGED, ""
             if self._falls_for_ever(run, reply):
                 return Status.DIVERGED, _fall(reply)
-            if self._is_at_floor(run, reply):
+            if self._is_at_floor(run):
                 return Status.EXHAUSTED, ""
         if self._is_exhausted(run):
             return Status.EXHAUSTED, self._suspicion(run)
@@ -153,13 +157,16 @@ class Judge:
             return False
         return reply.certificate < 0.5 * run.unconfirmed and self.accuracy_of(run).is_met(reply)
 
-    def _is_at_floor(self, run: Run, reply: Measured) -> bool:
+    def _is_at_floor(self, run: Run) -> bool:
         """Say whether neither F nor its slope came lower for long, and the slope is no more than rounding."""
-        idle, slope = run.progress.looks - run.progress.last, math.sqrt(reply.certificate)
-        size = reply.scale + (0.0 if run.reference is None else run.reference.slope)
-        bend = self.smoothness * float(np.linalg.norm(reply.point))  # of x, which is rounded too
+        best, idle = run.best, run.progress.looks - run.progress.last
+        if best is None or idle < FLOOR_LOOKS:
+            return False
+        slope, size = math.sqrt(best.certificate), best.scale
+        size += 0.0 if run.reference is None else run.reference.slope
+        bend = self.smoothness * float(np.linalg.norm(best.x))  # of x, which is rounded too
         if slope <= FLOOR_SLOPE * ROUNDING * (size + bend):
-            return idle >= FLOOR_LOOKS
+            return True
         return slope <= SINGLE_SLOPE * size and idle >= max(SINGLE_LOOKS, run.progress.last)
 
     def _is_exhausted(self, run: Run) -> bool:
