@@ -81,9 +81,10 @@ def test_a_seed_that_is_not_a_whole_number_from_zero_on_is_refused(seed):
     refused(ValueError, lambda: tether.solve(OBJECTIVE, seed=seed), "seed", repr(seed))
 
 
-@pytest.mark.parametrize("tol", [-1e-9, NAN, INF, None, "1e-6", [1e-6], True], ids=repr)
-def test_a_tolerance_that_is_not_a_number_from_zero_on_is_refused(tol):
-    refused(ValueError, lambda: tether.solve(OBJECTIVE, tol=tol), "tol", repr(tol))
+@pytest.mark.parametrize("tol", [-1e-9, NAN, INF, "1e-6", [1e-6], True], ids=repr)
+@pytest.mark.parametrize("name", ["tol", "rtol"])
+def test_a_tolerance_that_is_not_a_number_from_zero_on_is_refused(name, tol):
+    refused(ValueError, lambda: tether.solve(OBJECTIVE, **{name: tol}), name, repr(tol))
 
 
 @pytest.mark.parametrize("budget", [0, -3, NAN, "5", True, [4]], ids=repr)

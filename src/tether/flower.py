@@ -31,7 +31,7 @@ def server_app(method: str | Method | None = None, constraint: Constraint | None
     """Return the app of the server.
 
     Settings are read from the run configuration (``[tool.flwr.app.config]``, ``flwr run --run-config``):
-    workers, quorum, timeout, method, tol, seed, max-rounds, max-passes, max-seconds, audit, checkpoint,
+    workers, quorum, timeout, method, tol, rtol, seed, max-rounds, max-passes, max-seconds, audit, checkpoint,
     output, max-change, clip, noise, delta, float32.
 
     Parameters
@@ -53,7 +53,8 @@ def server_app(method: str | Method | None = None, constraint: Constraint | None
             engine.introduce(),
             constraint,
             method or str(config.get("method", "auto")),
-            tol=float(config.get("tol", 1e-6)),
+            tol=_accuracy(config, "tol"),
+            rtol=_accuracy(config, "rtol"),
             seed=int(config.get("seed", 0)),
             checkpoint=checkpoint,
             engine=engine,
@@ -82,6 +83,10 @@ def _engine(grid: Grid, config: Mapping[str, Any], checkpoint: str | None) -> Fl
         Releases(workers, noise, checkpoint) if noise else None,
         max_change=float(config.get("max-change", 0.0)),
     )
+
+
+def _accuracy(config: Mapping[str, Any], name: str) -> float | None:
+    return float(config[name]) if name in config else None
 
 
 def _limits(config: Mapping[str, Any]) -> dict[str, Any]:

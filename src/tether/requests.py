@@ -9,7 +9,12 @@ the anchor) stays in its `tether.engines.local_work.Memory`, and a request only 
 import math
 from typing import NamedTuple
 
+import numpy as np
+
 from tether.arrays import Array
+
+VALUE_ROUNDING = 1e-13  # of F: a smaller change of it may be rounding
+POINT_ROUNDING = 1e-15  # of x
 
 
 class Dual(NamedTuple):
@@ -126,6 +131,13 @@ class Measured(NamedTuple):
     complete: bool = True  # False: some workers' last known numbers stand in for fresh ones
     size: float | None = None  # of F, for accuracies relative to it; None: |value|
     curved: Curved | None = None  # None without a metric, or where no projection in it exists
+
+    @property
+    def rounding(self) -> float:
+        """A change of F, in its own units, that may be due to rounding: of F or of the point."""
+        with np.errstate(over="ignore"):
+            moved = POINT_ROUNDING * self.scale * float(np.linalg.norm(self.point))
+        return VALUE_ROUNDING * abs(self.value) + (moved if math.isfinite(moved) else 0.0)
 
 
 class Arrived(NamedTuple):

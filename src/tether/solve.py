@@ -36,6 +36,7 @@ from tether.run.turn import Conversation, Question, Run
 from tether.run.verdict import Accuracy, Judge
 from tether.shortcuts import Way
 from tether.threads import one_blas_thread
+from tether.tolerance import Tolerance
 
 
 class Moment(NamedTuple):
@@ -53,7 +54,8 @@ def solve(
     method: str | Method = "auto",
     *,
     x0: ArrayLike | Solution | None = None,
-    tol: float = 1e-6,
+    tol: float | None = None,
+    rtol: float | None = None,
     seed: int = 0,
     max_passes: float | None = None,
     max_rounds: int | None = None,
@@ -84,9 +86,17 @@ def solve(
         Where to start; it is projected first. Default: the objective's own start where it has one (JAX,
         torch, `Separable`, ``initial=``), else the feasible point nearest to 0. A run that continues from
         its checkpoint goes on from there instead.
-    tol : float, default 1e-6
-        Stop when the gap is certainly at most tol max(1, |F|); for mu = 0, when
-        ||P grad F|| <= tol max(1, ||grad F||).
+    tol, rtol : float, optional
+        What is accurate enough: one of the two, absolute or relative; rtol = 1e-6 if neither is given. A run
+        has converged when the gap is certainly at most tol, in the units of F, or at most rtol times the size
+        of F: the larger of |F(x)| and F(o) - F(x), where o is the default start (see x0). Where nothing
+        bounds the gap (mu = 0, and no curvature is known) ||P grad F(x)|| has to be at most tol, or rtol
+        times the larger of ||grad F(x)|| and ||P grad F(o)||. So rtol means the same whatever F is multiplied
+        by, also where F is 0 at its minimum, and however good or bad x0 is: if x0 is given, the bound
+        mu/2 ||x - o||^2 <= F(o) - F(x) is used or, where mu = 0 and F is convex by construction, o is
+        measured in one pass more (for other F, x0 stands for o). An accuracy beyond rounding ends the run as
+        EXHAUSTED, with what was reached in its message. Where F has no minimum (separable data without l2)
+        the run ends as DIVERGED, if that is seen.
     seed : int, default 0
         The same seed gives the same iterates.
     max_passes, max_rounds, max_seconds : optional
@@ -125,15 +135,16 @@ def solve(
     """
     clock, place = Clock(), as_engine(engine, as_objective(objective))
     with place.together(), one_blas_thread():
+        asked = partial(Tolerance.checked, tol, rtol)
         limits = partial(Budgets.checked, max_passes, max_rounds, max_seconds)
-        terms = place.agree(partial(Terms.checked, tol, audit, limits, checkpoint), Terms)
+        terms = place.agree(partial(Terms.checked, asked, audit, limits, checkpoint), Terms)
         verbose, listener = switch("verbose", verbose), Listener(as_callback(callback))
         opening = Opening(objective, constraint, method, x0=x0, seed=seed, engine=place)
-        way = opening.way(terms.tol, clock.left(terms.budgets.max_seconds))
+        way = opening.way(terms.asked, clock.left(terms.budgets.max_seconds))
         conversation, run = opening.conversation(way, terms.audit)
-        facts = conversation.facts
-        accuracy = Accuracy(way.inner_tol, facts.smoothness.convexity)
-        judge = Judge(accuracy, conversation.algorithm)
+        constants = conversation.facts.smoothness
+        accuracy = Accuracy(way.inner, constants.convexity, origin=conversation.origin)
+        judge = Judge(accuracy, conversation.algorithm, constants.full if constants.known else 0.0)
         identity = opening.identity(way, conversation) if terms.checkpoint else None
         keeper = Keeper(terms.checkpoint, identity, place.save_every)
         with progress(verbose and place.leads, conversation.algorithm.title) as reporter:
@@ -210,7 +221,7 @@ def iterate(
     with place.together(), one_blas_thread():
         audit = as_audit(audit)
         opening = Opening(objective, constraint, method, x0=x0, seed=seed, engine=place)
-        way = opening.way(tol=0.0)
+        way = opening.way(Tolerance(tol=0.0))
         conversation, run = opening.conversation(way, audit)
     return _moments(conversation, run, way)
 

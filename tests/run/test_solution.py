@@ -67,7 +67,7 @@ def test_only_convergence_is_a_success(solution):
 
 def test_printing_a_solution_tells_what_one_wants_to_know(solution):
     text = str(solution)
-    assert "converged: the certificate is within tol" in text
+    assert "converged: the certificate is within tolerance" in text
     assert f"{solution.fun:.12g}" in text and f"{solution.gap:.3g}" in text
     assert f"{solution.counts.rounds} ({solution.counts.projections} vectors projected)" in text
     assert f"{solution.counts.gradients} component gradients" in text

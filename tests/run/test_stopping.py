@@ -9,9 +9,10 @@ from tether.objectives.base import Smoothness
 from tether.problem import Facts
 from tether.requests import Arrived, Measured, Work
 from tether.run.budgets import Budgets
-from tether.run.seen import Incumbent, Tangent, better, contradiction, lowest_value
+from tether.run.seen import Incumbent, Reference, Tangent, better, contradiction, lowest_value
 from tether.run.solution import Counts, Status
 from tether.run.verdict import Accuracy, falls_for_ever, has_diverged
+from tether.tolerance import Tolerance
 
 NAN, INF = math.nan, math.inf
 
@@ -23,8 +24,12 @@ def measured(value=1.0, certificate=1.0, scale=1.0):
 FACTS = Facts(n_samples=10, dim=2, smoothness=Smoothness(1.0, 1.0, 0.5))
 
 
-def accuracy(tol=1e-3, convexity=0.5):
-    return Accuracy(tol, convexity)
+def accuracy(tol=1e-3, rtol=None, convexity=0.5, **known):
+    return Accuracy(Tolerance(tol, rtol), convexity, **known)
+
+
+def relative(**known):
+    return accuracy(tol=None, rtol=1e-3, **known)
 
 
 def budgets(passes=None, rounds=None, seconds=None):
@@ -49,17 +54,55 @@ def test_the_gap_counts_what_rounding_may_hide():
     assert accuracy(convexity=0.5).gap(measured(certificate=0.0, scale=1e6)) > 0
 
 
-@pytest.mark.parametrize(("value", "limit"), [(0.0, 1e-3), (-200.0, 0.2), (200.0, 0.2)])
-def test_the_limit_is_relative_to_large_values_and_absolute_for_small_ones(value, limit):
-    assert accuracy().is_met(measured(value, 0.999 * limit))
-    assert not accuracy().is_met(measured(value, 1.001 * limit))
+def decides(rule, limit, value=1.0, scale=1.0, slopes=False):
+    """Whether a certificate just within a limit is good enough, and one just beyond it is not."""
+    near, far = (((limit * f) ** 2 if slopes else limit * f) for f in (0.999, 1.001))
+    return rule.is_met(measured(value, near, scale)) and not rule.is_met(measured(value, far, scale))
 
 
-@pytest.mark.parametrize(("scale", "limit"), [(0.0, 1e-3), (70.0, 0.07)])
-def test_without_convexity_the_limit_is_relative_to_large_gradients(scale, limit):
-    rule = accuracy(convexity=0.0)
-    assert rule.is_met(measured(1e9, (0.999 * limit) ** 2, scale))
-    assert not rule.is_met(measured(1e9, (1.001 * limit) ** 2, scale))
+@pytest.mark.parametrize("value", [0.0, -200.0, 1e-9])
+def test_tol_is_in_the_units_of_f(value):
+    assert decides(accuracy(), 1e-3, value)
+    assert decides(accuracy(convexity=0.0), 1e-3, value, slopes=True)
+
+
+@pytest.mark.parametrize("unit", [1e-12, 1.0, 1e12])
+def test_rtol_is_relative_to_f_or_to_its_fall(unit):
+    assert decides(relative(), 0.2 * unit, 200.0 * unit, scale=0.0)
+    assert decides(relative(), 0.2 * unit, -200.0 * unit, scale=0.0)
+    fallen = relative(reference=Reference(300.0 * unit, 300.0 * unit, 0.0))
+    assert decides(fallen, 0.3 * unit, 0.0, scale=0.0)
+    assert decides(fallen, 0.2 * unit, 200.0 * unit, scale=0.0)
+
+
+def test_a_start_below_the_point_or_nowhere_is_no_measure():
+    for start in (-300.0, INF, NAN):
+        rule = relative(reference=Reference(start, abs(start), 0.0))
+        assert decides(rule, 1e-3, 1.0, scale=0.0)
+
+
+def test_where_a_start_is_given_the_distance_from_the_origin_says_how_far_f_must_have_fallen():
+    rule = relative(origin=lambda: np.array([20.0, 0.0]))  # mu/2 ||x - o||^2 = 100
+    assert decides(rule, 0.1, 0.0, scale=0.0)
+    assert decides(rule, 0.2, 200.0, scale=0.0)
+
+
+@pytest.mark.parametrize("scale", [1e-9, 70.0])
+def test_without_convexity_rtol_is_relative_to_gradients_here_or_where_the_run_began(scale):
+    assert decides(relative(convexity=0.0), 1e-3 * scale, 1e9, scale, slopes=True)
+    rule = relative(convexity=0.0, reference=Reference(1.0, 1.0, 500.0))
+    assert decides(rule, 0.5, 1e9, scale, slopes=True)
+
+
+def test_either_of_two_accuracies_is_enough():
+    assert decides(accuracy(tol=1e-3, rtol=1e-3), 0.2, 200.0)
+    assert decides(accuracy(tol=0.5, rtol=1e-3), 0.5, 200.0)
+
+
+def test_the_minimum_at_the_origin_can_be_reached():
+    assert relative().is_met(measured(0.0, 0.0, scale=1.0)), (
+        "F = 0 there, and grad F normal to the constraint"
+    )
 
 
 def test_a_zero_tolerance_is_met_by_an_exact_optimum_only():
@@ -157,8 +200,10 @@ def test_a_run_falls_for_ever_when_it_is_below_its_start_and_its_bound_and_far_o
 
 def test_accuracies_are_relative_to_the_size_that_workers_cannot_choose():
     loud = measured(value=-1e6, certificate=0.5)
-    assert accuracy().is_met(loud)
-    assert not accuracy().is_met(loud._replace(size=2.0))
+    assert relative().is_met(loud)
+    assert not relative().is_met(loud._replace(size=2.0))
+    fallen = relative(reference=Reference(1e6, 2.0, 0.0))
+    assert not fallen.is_met(measured(1.0, certificate=0.5)._replace(size=2.0))
 
 
 def tangent(x, curvature=1.0):

@@ -10,13 +10,16 @@ from tether import Status, shortcuts
 from tether.problem import Problem
 from tether.run import closing
 from tether.shortcuts import projected_data
+from tether.tolerance import Tolerance
 
 N, P, FREE = 2_000, 120, 12  # samples, variables, directions that the equations leave
 
 
 def projected(objective, constraint):
     problem = Problem(objective, constraint)
-    straight = shortcuts.Way(problem=problem, original=problem, method=tether.methods.Auto(), tol=1e-6)
+    straight = shortcuts.Way(
+        problem=problem, original=problem, method=tether.methods.Auto(), asked=Tolerance()
+    )
     return projected_data.with_projected_data(straight, warm=False)
 
 
@@ -139,7 +142,8 @@ def test_an_accuracy_that_is_lost_on_the_way_back_is_no_success(case, monkeypatc
     monkeypatch.setattr(closing, "SAME_VALUE", -1.0)
     lost = case.solve(tol=1e-4)
     assert lost.status is Status.EXHAUSTED and lost.gap > 1e-4
-    assert lost.message.startswith("rounding errors allow no further progress; auto chose")
+    assert lost.message.startswith("rounding errors allow no further progress: the gap is certainly below")
+    assert "tol = 0.0001 was asked for; auto chose" in lost.message
 
 
 def test_the_gap_of_least_squares_uses_the_curvature_that_is_left(make_case):

@@ -11,6 +11,7 @@ from tether import Status
 from tether.problem import Problem
 from tether.shortcuts import Way
 from tether.shortcuts.projected_data import with_projected_data
+from tether.tolerance import Tolerance
 
 N, P, FREE = 2_000, 120, 12  # samples, variables, directions that the equations leave
 
@@ -145,7 +146,7 @@ def test_one_free_direction_is_enough(case):
 
 def reduced(objective, constraint):
     problem = Problem(objective, constraint)
-    straight = Way(problem=problem, original=problem, method=tether.methods.Auto(), tol=1e-6)
+    straight = Way(problem=problem, original=problem, method=tether.methods.Auto(), asked=Tolerance())
     return with_projected_data(straight, warm=False)
 
 

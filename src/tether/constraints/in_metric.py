@@ -82,8 +82,11 @@ class MetricTangent:
 
     @lazy
     def smallest(self) -> float:
-        """A bound from below on the eigenvalues of M on the tangent space."""
-        return self.metric.smallest(self.tangent, self._space.normal)
+        """A bound from below on the eigenvalues of M on the tangent space; 0 where M is singular there."""
+        try:
+            return self.metric.smallest(self.tangent, self._space.normal)
+        except NotFinite:
+            return 0.0
 
     @lazy
     def _balanced(self) -> tuple[Map, Metric]:

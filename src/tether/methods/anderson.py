@@ -13,6 +13,7 @@ import numpy as np
 
 from tether.arrays import Array
 from tether.methods.base import Algorithm, Method, StageWise, StageWiseAlgorithm
+from tether.methods.pace import NOISE
 from tether.methods.parameters import check_settings
 from tether.needs import Need
 from tether.problem import Facts
@@ -139,7 +140,7 @@ class AndersonAlgorithm(Algorithm[AndersonState]):
     def tell(self, state: AndersonState, reply: Reply) -> AndersonState:
         """Check F where a stage starts; extrapolate where it ends."""
         if isinstance(reply, Measured):
-            if reply.complete and not reply.value <= state.value + 1e-12 * max(1.0, abs(state.value)):
+            if reply.complete and not reply.value <= state.value + NOISE * reply.rounding:
                 return self._step_back(state)
             value = reply.value if reply.complete else np.inf  # last known numbers say nothing of F here
             state = state._replace(value=value, good=state.start, good_weights=state.weights)

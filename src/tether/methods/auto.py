@@ -147,7 +147,7 @@ class Auto(Method):
     >>> rng = np.random.default_rng(0)
     >>> objective = tether.GLM(rng.standard_normal((100, 4)), rng.poisson(1.0, 100), loss="poisson", l2=0.1)
     >>> tether.solve(objective, tether.Affine(np.ones((1, 4))), Auto()).message
-    "the certificate is within tol; auto chose Newton's method (second derivatives are cheap)"
+    "the certificate is within tolerance; auto chose Newton's method (second derivatives are cheap)"
     """
 
     takes_shortcuts: ClassVar[bool] = True
@@ -280,7 +280,7 @@ class AutoAlgorithm(Algorithm[AutoState]):
 
     def _left(self, state: AutoState, reply: Reply, pace: float) -> float:
         """Guess what is left to pay for a gap of a millionth of F, at a pace."""
-        size = max(1.0, abs(reply.value)) if isinstance(reply, Measured) else 1.0
+        size = abs(reply.value) if isinstance(reply, Measured) else 0.0
         target = 2.0 * self.convexity * ACCURACY * size or ACCURACY**2 * state.first
         if state.certificate <= target:
             return 0.0

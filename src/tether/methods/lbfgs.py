@@ -21,8 +21,7 @@ CURVATURE = 0.9  # weak Wolfe
 # Of ||P grad F||: a smaller change of it is no curvature but rounding, which L-BFGS would amplify.
 SMALLEST_CHANGE = 1e-8
 GRADIENT_ROUNDING = 1e-14  # of ||grad F||: a shorter P grad F would lead off the constraint
-VALUE_ROUNDING = 1e-13  # of F: a smaller change of it may be rounding
-FLOAT32_NOISE = 1e-11  # of F: an error as large as this is no rounding of float64, but of float32
+FLOAT32_NOISE = 100.0  # times the rounding of float64: an error as large as this is that of float32
 FIRST_SHARE = 1e-3  # of ||x||: the first step where L is not known
 SEEN_CURVATURE = 1e-6  # of the slope: a larger change of it shows the curvature of a first step
 TRIALS = 20  # after which a line search asks no more for curvature
@@ -115,7 +114,7 @@ class LBFGSAlgorithm(Algorithm[LBFGSState]):
             return self._turn(state._replace(value=reply.value), reply)
         before = float(state.gradient @ state.direction)
         after = float(reply.gradient @ state.direction)
-        if not _decreases(state, reply.value, before, after):
+        if not _decreases(state, reply, before, after):
             return self._shorten(state, reply.value, before, after)
         steep = after < CURVATURE * before and state.trials < TRIALS
         if steep and not self._shows_scale(state, before, after):
@@ -197,14 +196,13 @@ class LBFGSAlgorithm(Algorithm[LBFGSState]):
         return state.stuck
 
 
-def _decreases(state: LBFGSState, value: float, before: float, after: float) -> bool:
+def _decreases(state: LBFGSState, reply: Measured, before: float, after: float) -> bool:
     """Armijo, or its form by slopes where F only changes by rounding (Hager & Zhang 2005)."""
-    if not math.isfinite(value):
+    if not math.isfinite(reply.value):
         return False
-    if value <= state.value + DECREASE * state.length * before:
+    if reply.value <= state.value + DECREASE * state.length * before:
         return True
-    noise = VALUE_ROUNDING * max(1.0, abs(state.value))
-    return value <= state.value + noise and (2 * DECREASE - 1) * before >= after
+    return reply.value <= state.value + reply.rounding and (2 * DECREASE - 1) * before >= after
 
 
 def _leads_nowhere(state: LBFGSState, reply: Measured) -> bool:
@@ -213,10 +211,9 @@ def _leads_nowhere(state: LBFGSState, reply: Measured) -> bool:
     So it ends with data in float32: at last only steps are left that are too short for that precision.
     """
     assert reply.gradient is not None and state.gradient is not None
-    size = max(1.0, abs(state.value))
-    if state.trials < TRIALS or state.noise <= FLOAT32_NOISE * size:
+    if state.trials < TRIALS or state.noise <= FLOAT32_NOISE * reply.rounding:
         return False
-    falls = state.value - reply.value > VALUE_ROUNDING * size
+    falls = state.value - reply.value > reply.rounding
     return not falls and float(np.linalg.norm(reply.gradient)) > 0.99 * float(np.linalg.norm(state.gradient))
 
 

@@ -12,6 +12,7 @@ from tether.arrays import Array
 from tether.requests import Measured, Reply
 
 GROWTH = 4  # by which an open interval grows and shrinks
+NOISE = 10.0  # times the rounding of F: a smaller rise is none
 FIRST_WAIT = 4  # good stages after the first failure; doubled by every other
 
 
@@ -47,9 +48,7 @@ class Pace(NamedTuple):
         vector = reply.gradient if isinstance(reply, Measured) else reply.end
         if vector is not None and not np.isfinite(vector).all():
             return True
-        return isinstance(reply, Measured) and reply.value > self.ceiling + 1e-12 * max(
-            1.0, abs(self.ceiling)
-        )
+        return isinstance(reply, Measured) and reply.value > self.ceiling + NOISE * reply.rounding
 
     def onward(self, reply: Measured, start: tuple[Array, ...], averaged: int) -> Self:
         """Return the pace for a stage from a start that was not rejected."""

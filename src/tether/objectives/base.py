@@ -164,6 +164,13 @@ class Objective(ABC):
         """Return H and g of F(x) = x^T H x / 2 + g^T x + constant where F is so and H cheap, else None."""
         return None
 
+    def falls_for_ever(self, x: Array, way: Array, equations: Any) -> bool | None:
+        """Say whether F has no minimum on A x = b; None: nobody knows.
+
+        A run has come to x, by this way since it was not quite as accurate.
+        """
+        return None
+
     @property
     def shares(self) -> Shares | None:
         """How walks may cut long rows into shares; None: there are none, or samples are alike."""

@@ -32,6 +32,7 @@ from tether.objectives.losses import Loss, as_loss
 from tether.objectives.losses.checks import check_loss, fingerprint
 from tether.objectives.losses.curvature import largest_curvature
 from tether.objectives.losses.kernel_codes import coded, is_built_in
+from tether.objectives.recession import falls, products_of
 from tether.objectives.second_moment import SecondMoment
 from tether.objectives.shares import Shares, shares_of
 from tether.objectives.smoothness import require_moderate
@@ -264,6 +265,11 @@ class GLM(Objective):
         """Return the second derivatives of the losses' mean, and l2, at x."""
         require_form(self, form)
         return curvature_of(model_of(self), x, form, batch)
+
+    def falls_for_ever(self, x: Array, way: Array, equations: Any) -> bool | None:
+        """Say whether a direction separates the data."""
+        products = products_of(self.design, self.loss, self.y, self.n_outputs, self.weights)
+        return self.l2 == 0 and falls(products, equations, x, way)
 
     def unpack(self, x: Array) -> Coefficients:
         """Return the coefficients, (d,) or (d, K), and the intercept apart from each other."""

@@ -6,8 +6,10 @@ from typing import NamedTuple
 
 import numpy as np
 
+from tether.arrays import Array
 from tether.objectives import Objective
 from tether.requests import Gradient, Measured
+from tether.run.recession import Trail, falls_on
 from tether.run.record import Record
 from tether.run.seen import Incumbent
 from tether.run.solution import Row, Solution, Status
@@ -17,7 +19,12 @@ from tether.shortcuts import Way
 
 SAME_VALUE = 1e-12  # relative difference of F that rounding may make
 RESIDUAL_LIMIT = 1e-12  # of 1 + ||x||: a larger residual is projected away once more
-NO_GAP = 1e-13  # of max(1, |F|): a smaller bound need not be improved
+NO_GAP = 1e-13  # of the size of F: a smaller bound need not be improved
+
+NO_MINIMUM = (
+    "F has no minimum on the constraint: it falls for ever along a direction (the data may be separable); "
+    "add l2 or equations"
+)
 
 #: After these the last estimate need not be measured if there is a best point.
 SETTLED_ENDINGS = (Status.CONVERGED, Status.DIVERGED, Status.INTERRUPTED)
@@ -54,6 +61,7 @@ class Closing:
             best = Incumbent(self.way.lift(self.conversation.estimate(run)), nan, nan, nan, None)
         else:
             run, best = self._exact(run, best, rows)
+            run, ending = self._receding(run, best, ending, rows)
         return self._answer(run, best, ending, rows)
 
     def _with_estimate(self, run: Run, status: Status, rows: list[Row]) -> Run:
@@ -82,10 +90,41 @@ class Closing:
             reply = answer
             run = run._replace(counts=run.counts.plus_audit(reply.work))
         found = Incumbent.at(reply)
-        if abs(found.value - best.value) <= SAME_VALUE * max(1.0, abs(best.value)):
+        if abs(found.value - best.value) <= SAME_VALUE * self._accuracy(run).size(found):
             found = found._replace(bend=best.bend)  # which coordinates it was seen in makes no difference
         rows.append(self.record.row(run, reply, self._accuracy(run).gap(found)))
         return run, found if reply.complete else found._replace(certificate=math.nan)
+
+    def _receding(self, run: Run, best: Incumbent, ending: Ending, rows: list[Row]) -> tuple[Run, Ending]:
+        """Say of an accurate point, or of one that is as accurate as can be, that F has no minimum."""
+        over = ending.status is Status.EXHAUSTED or self._accuracy(run).is_met(best)
+        if ending.status is Status.DIVERGED or not over:
+            return run, ending
+        if run.trail is None or run.nonconvex or run.best is None:
+            return run, ending
+        if not math.isnan(self._gap(run, best)):  # there is no gap without a minimum
+            return run, ending
+        x, (objective, constraint, _) = run.best.x, self.conversation.problem
+        known = None
+        if self.conversation.engine.local and constraint.equations is not None:
+            known = objective.falls_for_ever(x, x - run.trail.points[0], constraint.equations[0])
+        if known is None:
+            run, known = self._followed(run, x, run.trail, rows)
+        return run, Ending(Status.DIVERGED, NO_MINIMUM) if known else ending
+
+    def _followed(self, run: Run, x: Array, trail: Trail, rows: list[Row]) -> tuple[Run, bool]:
+        """Look where a run was going, and say whether F falls there for ever."""
+        looks: list[Measured] = []
+
+        def look(at: Array) -> Measured:
+            looks.append(self.conversation.look(run, at))
+            return looks[-1]
+
+        falls = trail.leads_on and falls_on(x, x - trail.points[0], look)
+        for reply in looks:  # at points that nobody may take for answers
+            run = run._replace(counts=run.counts.plus_audit(reply.work))
+            rows.append(self.record.row(run, reply, math.nan)._replace(value=math.nan))
+        return run, falls
 
     def _answer(self, run: Run, best: Incumbent, ending: Ending, rows: list[Row]) -> Solution:
         accuracy, constraint = self._accuracy(run), self.way.original.constraint
@@ -93,9 +132,11 @@ class Closing:
         status = _judged(ending.status, accuracy.is_met(best) or accuracy.allows(gap, best))
         detail = ending.detail if status is ending.status else ""
         algorithm = self.conversation.algorithm
-        words = status.message
+        words = "" if detail == NO_MINIMUM else status.message
         if status is Status.CONVERGED and math.isnan(gap):
-            words = "the projected gradient is within tol"
+            words = "the projected gradient is within tolerance"
+        if status is Status.EXHAUSTED:
+            words += accuracy.shortfall(best, gap)
         edge = "" if status is Status.CONVERGED else _edge(self.way.original.objective, best)
         remarks = [words + detail, edge, algorithm.describe(run.state), self.way.note, self._doubt(run)]
         return Solution(
@@ -115,7 +156,7 @@ class Closing:
     def _gap(self, run: Run, best: Incumbent) -> float:
         """Return the bound on the gap: the way's own where it is better."""
         plain = self._accuracy(run).gap(best)
-        if plain <= NO_GAP * max(1.0, abs(best.value)) or best.normal is None or run.nonconvex:
+        if plain <= NO_GAP * self._accuracy(run).size(best) or best.normal is None or run.nonconvex:
             return plain
         return float(np.fmin(plain, self.way.gap(best.x, best.normal, best.scale)))
 
@@ -130,9 +171,10 @@ class Closing:
 
     def _accuracy(self, run: Run) -> Accuracy:
         """Return what is good enough in the user's variables."""
-        if run.nonconvex:
-            return Accuracy(self.way.tol, 0.0)
-        return Accuracy(self.way.tol, self.way.convexity(self.conversation.facts))
+        convexity = 0.0 if run.nonconvex else self.way.convexity(self.conversation.facts)
+        origin = self.conversation.origin
+        lifted = None if origin is None else lambda: self.way.lift(origin())
+        return Accuracy(self.way.asked, convexity, run.reference, lifted)
 
 
 def _edge(objective: Objective, best: Incumbent) -> str:

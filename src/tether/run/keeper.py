@@ -25,7 +25,7 @@ from tether.run.turn import Run
 
 log = logging.getLogger("tether")
 
-FORMAT = 4
+FORMAT = 5
 LONGEST_NAME = 255  # bytes that file systems take
 WORDS = {
     "method": "another method",

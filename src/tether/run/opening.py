@@ -2,6 +2,7 @@
 
 import math
 from collections.abc import Callable
+from functools import cache, partial
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -9,31 +10,34 @@ import numpy as np
 from tether.arrays import Array
 from tether.constraints import aligned_vector, as_constraint
 from tether.engines import Engine
-from tether.inputs import nonnegative, positive, vector, whole_number
+from tether.inputs import positive, vector, whole_number
 from tether.methods import as_method
 from tether.needs import check_needs
 from tether.objectives import Objective
-from tether.problem import Problem
+from tether.problem import Facts, Problem
 from tether.run.budgets import Budgets
 from tether.run.keeper import Identity, as_path
 from tether.run.solution import Solution
 from tether.run.turn import Conversation, Run
 from tether.shortcuts import Way, shortest_way, started_inside
+from tether.tolerance import Tolerance
 
 
 class Terms(NamedTuple):
     """What a run is to reach and may cost; in a job of several processes the leader's word counts."""
 
-    tol: float
+    asked: Tolerance
     audit: float | None
     budgets: Budgets
     checkpoint: str  # empty: the run is not kept
 
     @classmethod
-    def checked(cls, tol: Any, audit: Any, budgets: Callable[[], Budgets], checkpoint: Any) -> "Terms":
+    def checked(
+        cls, asked: Callable[[], Tolerance], audit: Any, budgets: Callable[[], Budgets], checkpoint: Any
+    ) -> "Terms":
         """Return terms that make sense, or refuse them."""
         path = as_path(checkpoint)
-        return cls(as_tol(tol), as_audit(audit), budgets(), "" if path is None else str(path))
+        return cls(asked(), as_audit(audit), budgets(), "" if path is None else str(path))
 
 
 class Opening:
@@ -44,10 +48,10 @@ class Opening:
     ) -> None:
         self._objective, self._seed, self.engine = objective, as_seed(seed), engine
         self.method = as_method(method)
-        self._constraint = constraint
+        self._constraint, self._initial = constraint, objective.initial
         self._x0 = None if x0 is None else as_start(x0, objective.dim, objective.names)
 
-    def way(self, tol: float, seconds: float = math.inf) -> Way:
+    def way(self, asked: Tolerance, seconds: float = math.inf) -> Way:
         """Return the problem to run, by a shortcut where method, place of the data and time allow it."""
         constraint = as_constraint(self._constraint, self._objective.dim, self._objective.names)
         check_needs(
@@ -60,7 +64,7 @@ class Opening:
         if self._x0 is not None:
             self._objective = self._objective.starting_at(constraint.project(self._x0))
         problem = self.engine.prepare(Problem(self._objective, constraint, self._seed))
-        straight = Way(problem=problem, original=problem, method=self.method, tol=tol, seconds=seconds)
+        straight = Way(problem=problem, original=problem, method=self.method, asked=asked, seconds=seconds)
         if not (self.method.takes_shortcuts and self.engine.local):
             return straight
         return shortest_way(straight, warm=self._x0 is not None)
@@ -68,16 +72,28 @@ class Opening:
     def conversation(self, way: Way, audit: float | None) -> tuple[Conversation, Run]:
         """Fill the method's open settings and start it."""
         facts = self.engine.facts(way.problem)
-        conversation = Conversation(way.problem, self.engine, way.method.prepare(facts), facts, audit)
-        warm, start = self._x0 is not None, way.start
+        warm, initial = self._x0 is not None, self._initial
+        origin = np.zeros(facts.dim) if initial is None else way.lower(initial)
+        start = origin if way.start is None else way.start
         if self._x0 is not None:
             start = way.lower(self._x0)
-        elif start is None and self._objective.initial is not None:
-            start = way.lower(self._objective.initial)
-        start = np.zeros(facts.dim) if start is None else start
+        elsewhere = start is not origin
         if self.engine.local:
             start = started_inside(way.problem, start)
+        conversation = Conversation(
+            way.problem,
+            self.engine,
+            way.method.prepare(facts),
+            facts,
+            audit,
+            cache(partial(self.engine.project, way.problem, origin)) if elsewhere else None,
+            refers=elsewhere and facts.smoothness.convexity == 0 and self._is_everywhere(facts, warm),
+        )
         return conversation, conversation.begin(start, warm)
+
+    def _is_everywhere(self, facts: Facts, warm: bool) -> bool:
+        """Say whether F is sure to be finite at the default start, also if x0 is given."""
+        return self._objective.domain is None and (facts.proven_convex or not warm)
 
     def identity(self, way: Way, conversation: Conversation) -> Identity:
         """Return what tells this run from others."""
@@ -106,11 +122,6 @@ def as_objective(objective: Any) -> Objective:
 def as_seed(seed: Any) -> int:
     """Return a seed, or refuse what is none."""
     return whole_number("seed", seed)
-
-
-def as_tol(tol: Any) -> float:
-    """Return an accuracy, or refuse what is none."""
-    return nonnegative("tol", tol)
 
 
 def as_audit(audit: Any) -> float | None:

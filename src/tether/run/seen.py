@@ -7,10 +7,12 @@ import numpy as np
 
 from tether.arrays import Array
 from tether.objectives.smoothness import Constants
-from tether.requests import Measured
+from tether.requests import POINT_ROUNDING, VALUE_ROUNDING, Measured
 
 ROUNDING = 1e-15  # relative error of a projected gradient, about
 FLAT_CURVATURE = 1e-13  # of L: rounding hides a smaller one
+FLATTER = 0.5  # of the lowest ||P grad F||^2: what is lower is progress
+VISIBLE_FALL = 0.01  # of what rounding may change F by: some units in its last place
 SLOPE_ERROR = 1e-6  # of a gradient: what single precision may hide of it
 VALUE_ERROR = 1e-6  # of F
 HESSIAN_ERROR = 1e-6  # relative error of a decrement, about
@@ -45,6 +47,50 @@ class Incumbent(NamedTuple):
         return cls(reply.point, *numbers, exact, bend_at(reply))
 
 
+class Reference(NamedTuple):
+    """F and its slope where the run began, or would have without x0: what accuracies are relative to."""
+
+    value: float
+    size: float  # |F|, or what one worker among several cannot choose
+    slope: float  # ||P grad F||
+
+    @classmethod
+    def at(cls, reply: Measured) -> "Reference":
+        """Return what was measured; a learned dual may bound the slope by more than ||grad F||."""
+        size = abs(reply.value) if reply.size is None else reply.size
+        slope = min(math.sqrt(reply.certificate), reply.scale)
+        return cls(reply.value, size, slope if math.isfinite(slope) else 0.0)
+
+    def fall(self, value: float, size: float) -> float:
+        """Return how far F has fallen to a value of this size."""
+        fall = min(self.value - value, self.size + size)
+        return fall if math.isfinite(fall) else 0.0
+
+
+class Progress(NamedTuple):
+    """How low F and its slope came so far, and when."""
+
+    looks: int = 0  # measurements so far
+    last: int = 0  # the one that was the last to find something lower
+    value: float = math.inf
+    projected: float = math.inf  # ||P grad F||^2
+    learned: float = math.inf  # the same bounded by a learned dual
+
+    def after(self, reply: Measured) -> "Progress":
+        """Return what is known after one more look, at a finite F."""
+        learned = reply.gradient is None
+        flatter = reply.certificate < FLATTER * (self.learned if learned else self.projected)
+        lower = reply.value < self.value - VISIBLE_FALL * reply.rounding
+        looks = self.looks + 1
+        return Progress(
+            looks=looks,
+            last=looks if flatter or lower else self.last,
+            value=reply.value if lower else self.value,
+            projected=reply.certificate if flatter and not learned else self.projected,
+            learned=reply.certificate if flatter and learned else self.learned,
+        )
+
+
 class Tangent(NamedTuple):
     """F and its projected gradient at a feasible point."""
 
@@ -58,7 +104,7 @@ def better(candidate: Incumbent, best: Incumbent | None) -> Incumbent:
     """Return the lower of two points; the certificate decides where values agree to rounding."""
     if best is None:
         return candidate
-    noise = 1e-13 * max(1.0, abs(best.value))
+    noise = VALUE_ROUNDING * abs(best.value) + POINT_ROUNDING * best.scale * float(np.linalg.norm(best.x))
     if abs(candidate.value - best.value) <= noise:
         return candidate if candidate.certificate <= best.certificate else best
     return candidate if candidate.value < best.value else best

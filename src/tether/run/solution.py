@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 class Status(Enum):
     """Why a run stopped."""
 
-    CONVERGED = "the certificate is within tol"
+    CONVERGED = "the certificate is within tolerance"
     MAX_PASSES = "max_passes is used up"
     MAX_ROUNDS = "max_rounds is used up"
     MAX_SECONDS = "max_seconds is used up"
@@ -162,7 +162,7 @@ class Solution:
         lambda with grad F(x) = A^T lambda at the optimum, from an exact projection of grad F(x); None where
         workers withhold their gradients.
     status, message, success
-        Why the run stopped, in words, and whether it reached ``tol``.
+        Why the run stopped, in words, and whether that is the accuracy asked for.
     counts : Counts
         T, S, P and G of the method as they happened, and apart from them what audits of F cost.
     history : History
@@ -187,7 +187,7 @@ class Solution:
 
     @property
     def success(self) -> bool:
-        """Whether the certificate came within ``tol``."""
+        """Whether the accuracy asked for was reached."""
         return self.status is Status.CONVERGED
 
     def __str__(self) -> str:

@@ -140,7 +140,8 @@ class Supervisor:
 
     def _decision(self, run: Run, reply: Reply, question: Question) -> Verdict:
         """Judge, then hear the user."""
-        status, detail = self.judge.after(run, reply)
+        begun = run.first is not None or not isinstance(reply, Measured)  # else it was a look at the origin
+        status, detail = self.judge.after(run, reply) if begun else (None, "")
         confirm = status is None and self.judge.wants_confirmation(run, reply)
         seconds = self.clock.seconds()
         if status is None and not confirm:
@@ -206,7 +207,8 @@ class Supervisor:
         if before is None or not self.conversation.sees:
             return run
         _, reply = self.conversation.measure(run, before.x)
-        if abs(reply.value - before.value) > SAME_VALUE * max(1.0, abs(before.value)):
+        size = max(abs(before.value), 0.0 if run.reference is None else run.reference.size)
+        if abs(reply.value - before.value) > SAME_VALUE * size:
             raise ValueError(
                 f"the checkpoint belongs to other data: F = {before.value:.9g} there and {reply.value:.9g} "
                 "here at its best point; delete it or choose another path."

@@ -2,6 +2,7 @@
 
 import logging
 import math
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -13,7 +14,17 @@ from tether.methods import Algorithm
 from tether.needs import Need
 from tether.problem import Facts, Problem
 from tether.requests import Descend, Gradient, Measured, Reply, Request
-from tether.run.seen import Incumbent, Tangent, better, contradiction, lowest_value, tangent_at
+from tether.run.recession import Trail
+from tether.run.seen import (
+    Incumbent,
+    Progress,
+    Reference,
+    Tangent,
+    better,
+    contradiction,
+    lowest_value,
+    tangent_at,
+)
 from tether.run.solution import Counts
 
 log = logging.getLogger("tether")
@@ -30,6 +41,9 @@ class Run(NamedTuple):
     audited: int = 0  # component gradients spent when F was last measured
     measured: Array | None = None  # where F was last measured
     best: Incumbent | None = None
+    reference: Reference | None = None  # what accuracies are relative to
+    progress: Progress = Progress()
+    trail: Trail | None = None  # of points where F may fall for ever; None where it cannot
     lowest: float = -math.inf  # F, by all that was measured, if it has a minimum
     stage_end: Array | None = None  # the estimate after the last stage
     still: int = 0  # stages in succession that did not move it
@@ -56,6 +70,8 @@ class Conversation:
     algorithm: Algorithm[Any]
     facts: Facts
     audit: float | None  # passes after which F is looked at if the method did not; None: never
+    origin: Callable[[], Array] | None = None  # where it would have begun without x0; None: it did
+    refers: bool = False  # F is measured at the origin first
 
     @property
     def sees(self) -> bool:
@@ -74,6 +90,8 @@ class Conversation:
 
     def next_question(self, run: Run) -> Question:
         """Return what the method asks; before that an audit, if one is due or a point is to be confirmed."""
+        if self.refers and self.origin is not None and run.reference is None and self.sees:
+            return Question(Gradient(self.origin()), audit=True)
         if run.confirm is not None:
             return Question(Gradient(run.confirm), audit=True)
         request = self.algorithm.ask(run.state)
@@ -104,6 +122,11 @@ class Conversation:
 
     def measure(self, run: Run, x: Array) -> tuple[Run, Measured]:
         """Measure F at a point exactly, outside the conversation."""
+        reply = self.look(run, x)
+        return self.noted(run._replace(counts=run.counts.plus_audit(reply.work)), reply), reply
+
+    def look(self, run: Run, x: Array) -> Measured:
+        """Return F and its projected gradient at a point, which the run forgets."""
         with np.errstate(over="ignore", invalid="ignore"):
             try:
                 reply, _ = self.engine.exchange(self.problem, Gradient(x), run.memory)
@@ -111,7 +134,7 @@ class Conversation:
                 blank = self.engine.blank(self.problem)
                 reply, _ = self.engine.exchange(self.problem, Gradient(x), blank)
         assert isinstance(reply, Measured)
-        return self.noted(run._replace(counts=run.counts.plus_audit(reply.work)), reply), reply
+        return reply
 
     def is_measured(self, run: Run) -> bool:
         """Say whether the method's current estimate is the point where F was last measured."""
@@ -127,21 +150,36 @@ class Conversation:
 
     def noted(self, run: Run, reply: Measured) -> Run:
         """Remember what was measured, and the best point of all."""
+        refers = self._is_reference(run, reply)
+        run = run._replace(reference=Reference.at(reply)) if refers else run
+        aside = refers and self.refers  # no point of the run
         finite = np.isfinite(reply.value) and np.isfinite(reply.certificate) and reply.complete
         confirmed = run.confirm is not None and _same(run.confirm, reply.point)
         run = run._replace(
-            first=reply.value if run.first is None else run.first,
+            first=reply.value if run.first is None and not aside else run.first,
             audited=run.counts.gradients,
             measured=reply.point,
             confirm=None if confirmed else run.confirm,
         )
         if not finite:
             return run
+        run = run._replace(best=better(Incumbent.at(reply), run.best))
+        if aside:
+            return run
         run = run._replace(
-            best=better(Incumbent.at(reply), run.best),
+            progress=run.progress.after(reply),
+            trail=None if self.facts.smoothness.convexity > 0 else Trail.after(run.trail, reply),
             lowest=max(run.lowest, lowest_value(reply, self.facts.smoothness)),
         )
         return run if self.facts.proven_convex or run.nonconvex else self._probed(run, reply)
+
+    def _is_reference(self, run: Run, reply: Measured) -> bool:
+        """Say whether this is the first look at F, where the run began or would have begun."""
+        if run.reference is not None:
+            return False
+        if self.refers and self.origin is not None:
+            return _same(self.origin(), reply.point)
+        return self.origin is None or self.facts.smoothness.convexity == 0
 
     def _told(self, run: Run, reply: Reply) -> Run:
         """Have the method hear the answer; notice where its stages no longer move the estimate."""

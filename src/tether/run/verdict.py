@@ -1,7 +1,8 @@
 """When a run is over: accurate enough, at a standstill, without a minimum to find, or diverging."""
 
 import math
-from dataclasses import dataclass
+from collections.abc import Callable
+from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -9,11 +10,18 @@ import numpy as np
 from tether.arrays import Array
 from tether.methods import Algorithm
 from tether.requests import Arrived, Measured, Reply
-from tether.run.seen import Incumbent, bend_at, gap_bound
+from tether.run.seen import ROUNDING, Bend, Incumbent, Reference, bend_at, gap_bound
 from tether.run.solution import Status
 from tether.run.turn import Run
+from tether.tolerance import Tolerance
 
 FAR_NORM = 1e6  # a norm of x that few problems mean
+FLOOR_LOOKS = 30  # at F without progress, where its slope is next to rounding
+FLOOR_SLOPE = 300.0  # times the rounding of grad F
+# Data may be in single precision, which nobody tells: then patience is longer, and as long as the run before.
+SINGLE_LOOKS = 100
+SINGLE_SLOPE = 1e-4  # of the slope where the run began
+BENT_SHARE = 1e-3  # of what was asked of the slope, where a Hessian may soon tell the gap instead
 STILL_STAGES = 3  # stages in succession that left a point where it was
 
 
@@ -38,12 +46,14 @@ class Verdict(NamedTuple):
 class Accuracy:
     """What is good enough.
 
-    A point is accurate when the bound ||P grad F||^2/(2 mu) on its gap is at most tol max(1, |F|), or, where
-    mu = 0, when ||P grad F|| <= tol max(1, ||grad F||).
+    A point is accurate when the bound on its gap is at most tol, or rtol times the size of F. Without strong
+    convexity ||P grad F|| stands for the gap.
     """
 
-    tol: float
+    asked: Tolerance
     convexity: float
+    reference: Reference | None = None  # F where the run began
+    origin: Callable[[], Array] | None = None  # where it would have begun without x0; None: it did
 
     def gap(self, point: Measured | Incumbent) -> float:
         """Return the bound on the gap at a measured point; nan where nothing bounds it.
@@ -60,22 +70,47 @@ class Accuracy:
         gap = self.gap(point)
         if not math.isnan(gap):
             return self.allows(gap, point)
-        if self._is_bent(point):
-            return False  # the Hessian will tell
-        return math.sqrt(point.certificate) <= self.tol * max(1.0, point.scale)
+        asked = self.asked.times(BENT_SHARE) if self._is_bent(point) else self.asked
+        steepness = max(point.scale, 0.0 if self.reference is None else self.reference.slope)
+        return asked.allows(math.sqrt(point.certificate), steepness)
+
+    def size(self, point: Measured | Incumbent) -> float:
+        """Return the size of F as far as it was seen; it grows with F, in whatever units F is."""
+        size = abs(point.value) if point.size is None else point.size
+        sizes = [size, 0.0 if self.reference is None else self.reference.fall(point.value, size)]
+        bend = _bend_of(point)
+        curvature = max(self.convexity, 0.0 if bend is None else bend.smallest)
+        if curvature > 0:  # for x = o with F = 0
+            sizes.append(ROUNDING * point.scale**2 / (2.0 * curvature))
+        return max(sizes)
+
+    def _rise(self, point: Measured | Incumbent) -> float:
+        """Return mu/2 ||x - o||^2, by which F is higher at the origin o at least, if x is optimal.
+
+        F* may be 0, and x0 good or bad: then neither |F| nor the fall since x0 is a measure of F.
+        """
+        if self.origin is None or self.convexity == 0 or self.asked.rtol is None:
+            return 0.0
+        x = point.point if isinstance(point, Measured) else point.x
+        return 0.5 * self.convexity * float(np.sum(np.square(x - self.origin())))
 
     def allows(self, gap: float, point: Measured | Incumbent) -> bool:
         """Say whether a gap is small enough."""
-        size = abs(point.value) if point.size is None else point.size
-        return gap <= self.tol * max(1.0, size)
+        return self.asked.allows(gap, self.size(point)) or self.asked.allows(gap, self._rise(point))
 
     def _is_bent(self, point: Measured | Incumbent) -> bool:
-        bend = point.bend if isinstance(point, Incumbent) else bend_at(point)
+        bend = _bend_of(point)
         return bend is not None and bend.smallest > 0.0
 
     def without_convexity(self) -> "Accuracy":
         """Return what is good enough where nothing is known of a minimum."""
-        return Accuracy(self.tol, 0.0)
+        return replace(self, convexity=0.0)
+
+    def shortfall(self, point: Incumbent, gap: float) -> str:
+        """Say what was reached instead of what was asked for."""
+        if not math.isnan(gap):
+            return f": the gap is certainly below {gap:.1e}, {self.asked} was asked for"
+        return f": ||P grad F|| = {math.sqrt(point.certificate):.1e}, {self.asked} was asked for"
 
 
 @dataclass(frozen=True)
@@ -84,10 +119,12 @@ class Judge:
 
     accuracy: Accuracy
     algorithm: Algorithm[Any]
+    smoothness: float = 0.0  # L of F; 0: unknown
 
     def accuracy_of(self, run: Run) -> Accuracy:
         """Return what is good enough for what has been seen of F."""
-        return self.accuracy.without_convexity() if run.nonconvex else self.accuracy
+        accuracy = replace(self.accuracy, reference=run.reference)
+        return accuracy.without_convexity() if run.nonconvex else accuracy
 
     def before(self, run: Run) -> Status | None:
         """Say whether a run that goes on from its checkpoint has nothing left to do."""
@@ -105,6 +142,8 @@ class Judge:
                 return Status.CONVERGED, ""
             if self._falls_for_ever(run, reply):
                 return Status.DIVERGED, _fall(reply)
+            if self._is_at_floor(run):
+                return Status.EXHAUSTED, ""
         if self._is_exhausted(run):
             return Status.EXHAUSTED, self._suspicion(run)
         return None, ""
@@ -117,6 +156,18 @@ class Judge:
         if not isinstance(reply, Measured) or not reply.complete or reply.gradient is not None:
             return False
         return reply.certificate < 0.5 * run.unconfirmed and self.accuracy_of(run).is_met(reply)
+
+    def _is_at_floor(self, run: Run) -> bool:
+        """Say whether neither F nor its slope came lower for long, and the slope is no more than rounding."""
+        best, idle = run.best, run.progress.looks - run.progress.last
+        if best is None or idle < FLOOR_LOOKS:
+            return False
+        slope, size = math.sqrt(best.certificate), best.scale
+        size += 0.0 if run.reference is None else run.reference.slope
+        bend = self.smoothness * float(np.linalg.norm(best.x))  # of x, which is rounded too
+        if slope <= FLOOR_SLOPE * ROUNDING * (size + bend):
+            return True
+        return slope <= SINGLE_SLOPE * size and idle >= max(SINGLE_LOOKS, run.progress.last)
 
     def _is_exhausted(self, run: Run) -> bool:
         return run.still >= STILL_STAGES or self.algorithm.exhausted(run.state)
@@ -133,6 +184,10 @@ class Judge:
         if accuracy.convexity > 0 or best is None or accuracy.is_met(best) or not is_far(best.x):
             return ""
         return f"; ||x|| = {np.linalg.norm(best.x):.2g}, so F may be unbounded below on the constraint"
+
+
+def _bend_of(point: Measured | Incumbent) -> Bend | None:
+    return point.bend if isinstance(point, Incumbent) else bend_at(point)
 
 
 def has_diverged(reply: Reply, first: float | None) -> bool:

@@ -26,6 +26,7 @@ from tether.objectives.design import BLOCK, COMPILE_FROM, Design, WithOnes
 from tether.problem import Facts, Problem
 from tether.shortcuts.way import Way
 from tether.threads import one_blas_thread, share
+from tether.tolerance import Tolerance
 
 MEMORY_SHARE = 0.3  # of the data's memory that X B and the making of B may take beside it
 # Making X B takes about r/10 passes, whatever the share r/p. Measured for logistic and huber, p = 200 to
@@ -36,7 +37,7 @@ COLUMN_LIMIT = 75
 WIDTH_LIMIT = 2_000  # variables up to which directions may be projected one by one
 SPARE_DIRECTIONS = 4  # random directions more than there should be tangent ones
 ROUNDED_LENGTH = 1e-7  # of a random direction's length: a projection this short is rounding
-TOL_SHARE = 0.99  # for the run in v
+INNER_SHARE = 0.99  # for the run in v
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -46,9 +47,9 @@ class ProjectedData(Way):
     basis: Array  # B, one column a coordinate
 
     @property
-    def inner_tol(self) -> float:
-        """A little less than tol, so that rounding on the way to x costs no accuracy."""
-        return TOL_SHARE * self.tol
+    def inner(self) -> Tolerance:
+        """A little less than what was asked for, so that rounding on the way to x costs no accuracy."""
+        return self.asked.times(INNER_SHARE)
 
     def lower(self, x: Array) -> Array:
         """Return the coordinates of the feasible point nearest to x."""
@@ -93,7 +94,7 @@ def with_projected_data(way: Way, warm: bool) -> ProjectedData | None:
         problem=Problem(narrow, within, seed),
         original=way.original,
         method=way.method,
-        tol=way.tol,
+        asked=way.asked,
         note=f"the data was projected once, from {p} columns to {r}",
         basis=basis,
     )

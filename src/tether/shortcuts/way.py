@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from tether.arrays import Array
 from tether.methods import Method
 from tether.problem import Facts, Problem
+from tether.tolerance import Tolerance
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -15,15 +16,15 @@ class Way:
     problem: Problem  # to run
     original: Problem  # the user's
     method: Method
-    tol: float  # in the user's variables
+    asked: Tolerance  # in the user's variables
     start: Array | None = None  # where to start unless the user says it
     note: str = ""  # what was done, for the user to read
     seconds: float = math.inf  # for which there is time; what is thought to take longer is no shortcut
 
     @property
-    def inner_tol(self) -> float:
+    def inner(self) -> Tolerance:
         """The accuracy to ask of the run."""
-        return self.tol
+        return self.asked
 
     def lower(self, x: Array) -> Array:
         """Return the variables of the run that belong to x."""
