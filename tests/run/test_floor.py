@@ -10,7 +10,7 @@ from tether import Status
 from tether.requests import Measured, Work
 from tether.run.seen import Progress
 
-METHODS = ["auto", "lbfgs", "nesterov", "skip", "dp-svrg", "dp-asvrg", "proxskip-svrg"]
+METHODS = ["auto", "newton", "lbfgs", "nesterov", "skip", "dp-svrg", "dp-asvrg"]
 
 
 def problem(l2=1e-2, columns=1.0, dtype=np.float64, constrained=True):
