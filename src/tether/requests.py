@@ -116,6 +116,7 @@ class Curved(NamedTuple):
     distance: float  # from the point at which M was taken
     smallest: float  # a lower bound on the eigenvalues of M on the tangent space; 0: none is known
     concordance: float  # R, if M is the Hessian itself, else infinite
+    error: float  # relative, of the decrement, about
 
 
 class Measured(NamedTuple):

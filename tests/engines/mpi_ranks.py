@@ -14,7 +14,7 @@ from mpi4py import MPI as mpi  # noqa: N811
 import tether
 from tether.engines.local_work import Memory
 from tether.engines.mpi import MPI, shard
-from tether.methods import DelayedSVRG, Scaffold
+from tether.methods import DelayedSVRG, Newton, Scaffold
 from tether.objectives.losses import Huber
 from tether.requests import Dual
 
@@ -28,6 +28,8 @@ METHODS = {
     "scaffold": "scaffold",
     "scaffold of two": Scaffold(participation=0.7),
     "lbfgs": "lbfgs",
+    "newton": "newton",
+    "newton of some samples": Newton(sample=0.5, refresh=3),
 }
 
 

@@ -13,7 +13,7 @@ flwr = pytest.importorskip("flwr")
 import tether  # noqa: E402
 from tether.engines.base import WorkerError  # noqa: E402
 from tether.engines.flower import Flower, client_app  # noqa: E402
-from tether.methods import Anderson, DelayedSVRG, Scaffold  # noqa: E402
+from tether.methods import Anderson, DelayedSVRG, Newton, Scaffold  # noqa: E402
 
 DIM = 3
 
@@ -28,6 +28,9 @@ METHODS = [
     "nesterov",
     Scaffold(full_gradients=True),
     Anderson(DelayedSVRG()),
+    "newton",
+    Newton(refresh=3, sample=0.5),
+    Newton(curvature="diagonal"),
 ]
 
 
@@ -308,3 +311,16 @@ def test_a_nan_loss_names_the_worker(nodes):
 
     with pytest.raises(WorkerError, match="worker 2 sent a loss of nan"):
         nodes(load=load).solve("lbfgs")
+
+
+def test_second_derivatives_leave_a_node_as_sums_only_and_only_when_they_are_new(nodes):
+    wire = nodes()
+    wire.solve(Newton(refresh=3), tol=0, max_rounds=8)
+    sent = [
+        {name: array.numpy().shape for name, array in answer.content["vectors"].items()}
+        for _, _, answer in wire.seen
+        if "direction" in answer.content["vectors"]
+    ]
+    triangles = [shapes for shapes in sent if "curvature" in shapes]
+    assert all(shapes["curvature"] == (DIM * (DIM + 1) // 2,) for shapes in triangles)
+    assert 0 < len(triangles) <= len(sent) / 2

@@ -87,7 +87,7 @@ def agreement(job):
     return job["agreement"]
 
 
-RUNS = ["dp-svrg", "skip", "scaffold", "scaffold of two", "lbfgs"]
+RUNS = ["dp-svrg", "skip", "scaffold", "scaffold of two", "lbfgs", "newton", "newton of some samples"]
 
 
 @needs_mpi

@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from scipy import sparse
 
 import tether
 from tether.engines import Problem
@@ -155,9 +156,15 @@ def test_auto_takes_newtons_method_where_second_derivatives_are_cheap():
 
 def test_auto_takes_lbfgs_for_few_samples_and_one_projection_a_pass_for_many():
     rng = np.random.default_rng(0)
-    X, y = rng.standard_normal((3000, 900)), rng.integers(2, size=3000)
+    X, y = sparse.random_array((3000, 6000), density=0.02, rng=rng, format="csr"), rng.integers(2, size=3000)
     assert "chose L-BFGS (few samples)" in _chosen(tether.GLM(X[:100], y[:100], l2=0.1))
     assert "chose ProxSkip-SVRG with Anderson" in _chosen(tether.GLM(X, y, l2=0.1))
+
+
+def test_auto_tries_lbfgs_before_a_hessian_that_costs_much():
+    rng = np.random.default_rng(0)
+    X, y = rng.standard_normal((3000, 900)), rng.integers(2, size=3000)
+    assert "chose L-BFGS (before second" in _chosen(tether.GLM(X, y, l2=0.1))
 
 
 def test_auto_takes_lbfgs_where_the_smoothness_is_only_estimated():

@@ -158,7 +158,7 @@ def test_a_user_and_a_federation_hear_it_too():
     parts = tether.Federation([tether.GLM(X[k::2], s[k::2]) for k in range(2)])
     for objective in (own, parts):
         solution = tether.solve(objective, None, "lbfgs")
-        assert solution.status is Status.DIVERGED and WORDS in solution.message
+        assert solution.status is Status.DIVERGED and "seems to have no minimum" in solution.message
 
 
 def test_a_user_and_a_federation_hear_nothing_without_reason():

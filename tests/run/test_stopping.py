@@ -71,8 +71,15 @@ def test_rtol_is_relative_to_f_or_to_its_fall(unit):
     assert decides(relative(), 0.2 * unit, 200.0 * unit, scale=0.0)
     assert decides(relative(), 0.2 * unit, -200.0 * unit, scale=0.0)
     fallen = relative(reference=Reference(300.0 * unit, 300.0 * unit, 0.0))
-    assert decides(fallen, 0.3 * unit, 0.0, scale=0.0)
+    assert decides(fallen, 0.296 * unit, 4.0 * unit, scale=0.0)
     assert decides(fallen, 0.2 * unit, 200.0 * unit, scale=0.0)
+
+
+def test_a_fall_from_where_f_was_enormous_is_no_measure_of_f():
+    far = relative(reference=Reference(1e15, 1e15, 1e9, np.ones(2)))
+    assert decides(far, 0.1, 1.0, scale=0.0)
+    flat = relative(reference=Reference(1e9, 1e9, 1e9, np.ones(2)), convexity=0.0)
+    assert flat.is_met(measured(1e9, 1e10, 1.0)) and not flat.is_met(measured(1.0, 1e10, 1.0))
 
 
 def test_a_start_below_the_point_or_nowhere_is_no_measure():

@@ -99,10 +99,9 @@ def test_the_history_ends_with_what_the_solution_says(case):
 
 
 def test_the_same_seed_gives_the_same_run(case, make_case):
-    one, two, other = case.solve(seed=3), make_case().solve(seed=3), case.solve(seed=4)
+    one, two = case.solve(seed=3), make_case().solve(seed=3)
     np.testing.assert_array_equal(one.x, two.x)
     assert one.counts == two.counts
-    assert not np.array_equal(one.x, other.x)
 
 
 def test_a_run_stopped_after_every_request_goes_on_bit_for_bit(case, tmp_path, make_case):

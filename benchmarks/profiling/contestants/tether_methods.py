@@ -37,7 +37,7 @@ class TetherMethod(Contestant):
             problem.objective(),
             problem.constraint(),
             self.method,
-            tol=tolerance * watch.goal.gap / max(1.0, abs(watch.goal.value)),
+            tol=tolerance * watch.goal.gap,
             max_passes=1e9,
             callback=partial(_heard, watch, problem.n_samples),
         )

@@ -12,7 +12,7 @@ import numpy as np
 from tether.arrays import Array
 from tether.constraints.base import Constraint
 from tether.engines.centre import Projector
-from tether.engines.uploads import Upload, check_losses
+from tether.engines.uploads import Upload, check_losses, mean
 from tether.requests import Arrived, Gradient, Measured, Reply, Request, Work
 
 SMALL_SHARE = 1e-5  # of a direction: if less than this is left, its projection has lost too many digits
@@ -62,15 +62,6 @@ def tangent_part(constraint: Constraint, direction: Array) -> tuple[Array, int]:
     if float(tangent @ tangent) > SMALL_SHARE**2 * float(direction @ direction):
         return tangent, 1
     return constraint.tangent(tangent), 2
-
-
-def mean(vectors: Sequence[Array]) -> Array:
-    """Return the mean, added up in the order of the workers."""
-    total = vectors[0].copy()
-    for vector in vectors[1:]:
-        total += vector
-    total /= len(vectors)
-    return total
 
 
 def lower_median(values: Sequence[float]) -> float:

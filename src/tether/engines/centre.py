@@ -14,7 +14,7 @@ import numpy as np
 from tether.arrays import Array
 from tether.constraints.base import Constraint
 from tether.constraints.in_metric import MetricTangent
-from tether.engines.uploads import Upload
+from tether.engines.uploads import Upload, mean
 from tether.metric import NotFinite, metric_of
 from tether.problem import Problem
 from tether.requests import Curvature, Curved, Gradient, Measured, Reply, Request
@@ -42,7 +42,7 @@ class Projector(NamedTuple):
         concordance = self.asked.concordance if exact else math.inf
         smallest = self.metric.smallest if math.isfinite(concordance) and self.asked.spectrum else 0.0
         distance = float(np.linalg.norm(request.point - self.asked.point))
-        return Curved(image, images, decrement, distance, smallest, concordance)
+        return Curved(image, images, decrement, distance, smallest, concordance, self.metric.metric.error)
 
     def _images(self, vectors: Array | None) -> Array | None:
         if vectors is None or self.metric is None:
@@ -60,6 +60,7 @@ class Centre:
         self._problem: Problem | None = None
         self._asked: Curvature | None = None
         self._metric: MetricTangent | None = None
+        self._new: MetricTangent | None = None  # of the reply under way
 
     def asked(self, problem: Problem, request: Request) -> Request:
         """Return a request as workers hear it: without second derivatives that are here already."""
@@ -72,15 +73,15 @@ class Centre:
         """Return what projects the answers to a request; a new metric is made of what workers sent."""
         if not isinstance(request, Gradient) or request.metric is None:
             return Projector(problem.constraint)
+        self._new = self._metric
         if not self._holds(problem, request):
-            self._metric = _metric(problem, request.metric, uploads)
-        return Projector(problem.constraint, self._metric, request.metric)
+            self._new = _metric(problem, request.metric, uploads)
+        return Projector(problem.constraint, self._new, request.metric)
 
     def hear(self, problem: Problem, request: Request, reply: Reply) -> None:
-        """Remember which metric is here; none if the reply shows that it could not be made."""
-        if isinstance(request, Gradient) and request.metric is not None:
-            made = isinstance(reply, Measured) and reply.curved is not None
-            self._problem, self._asked = (problem, request.metric) if made else (None, None)
+        """Remember which metric is here; the one before, if the reply shows that a new one made no sense."""
+        if isinstance(request, Gradient) and isinstance(reply, Measured) and reply.curved is not None:
+            self._problem, self._asked, self._metric = problem, request.metric, self._new
 
     def _holds(self, problem: Problem, request: Gradient) -> bool:
         same = self._problem is not None and all(
@@ -94,12 +95,8 @@ def _metric(problem: Problem, asked: Curvature, uploads: Sequence[Upload]) -> Me
     sent = [upload.curvature for upload in uploads if upload.curvature is not None]
     if len(sent) < len(uploads):
         return None
-    total = sent[0].copy()
-    for vector in sent[1:]:
-        total += vector
-    total /= len(sent)
     try:
-        metric = metric_of(asked.form, total, len(asked.point), asked.outputs)
+        metric = metric_of(asked.form, mean(sent), len(asked.point), asked.outputs)
         return problem.constraint.in_metric(metric)
     except NotFinite:
         return None

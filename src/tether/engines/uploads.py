@@ -168,3 +168,12 @@ def curvature_length(request: Request) -> int:
     if not isinstance(request, Gradient) or request.metric is None:
         return 0
     return length_of(request.metric.form, len(request.point), request.metric.outputs)
+
+
+def mean(vectors: Sequence[Array]) -> Array:
+    """Return the mean, added up in the order of the workers."""
+    total = vectors[0].copy()
+    for vector in vectors[1:]:
+        total += vector
+    total /= len(vectors)
+    return total

@@ -94,7 +94,7 @@ class LBFGSAlgorithm(Algorithm[LBFGSState]):
 
     memory: int
     smoothness: float | None  # None: not known
-    concordance: float = field(default=math.inf, repr=False)  # R with H(x + v) <= exp(R ||v||) H(x)
+    concordance: float = field(default=math.inf, repr=False)  # R of `tether.curvature`
 
     def start(self, x: Array, clock: int = 0) -> LBFGSState:
         """Begin with no curvature known."""

@@ -25,6 +25,7 @@ class Metric(ABC):
     dim: int
     keeps_sparse: bool = False  # A R is as sparse as A
     exact: bool  # nothing was added to M, or nothing that a direction of the set can see
+    error: float = 1e-6  # relative, of decrements, about
 
     @abstractmethod
     def apply(self, v: Array) -> Array:

@@ -49,7 +49,8 @@ class FullMetric(Metric):
             raise NotFinite("the second derivatives of F are too large or too small to be scaled.")
         with _threads(self.dim):
             lifted = self._unit if lift is None else self._unit + _size(self._unit) * lift
-            self._lower, ridge = _positive_factor(lifted)
+            self._lower, ridge, condition = _positive_factor(lifted)
+        self.error = max(self.error, 4.0 * len(lifted) * ROUNDING * condition)
         self.exact = ridge == 0.0
 
     @property
@@ -150,15 +151,16 @@ def _size(unit: Array) -> float:
     return max(1.0, float(np.abs(unit).sum(axis=0).max(initial=0.0)))
 
 
-def _positive_factor(matrix: Array) -> tuple[Array, float]:
-    """Return L with L L^T = M + ridge I, and the ridge: 0 where M is positive beyond rounding."""
+def _positive_factor(matrix: Array) -> tuple[Array, float, float]:
+    """Return L with L L^T = M + ridge I, the ridge, 0 where M is clearly positive, and a condition."""
     ridge, size = 0.0, len(matrix)
     while True:
         shifted = matrix.T.copy(order="F")
         shifted[np.diag_indices(size)] += ridge
         lower, info = dpotrf(shifted, lower=1, clean=1, overwrite_a=1)
-        if info == 0 and dtrcon(lower, uplo="L")[0] ** 2 > CONDITION_LIMIT * ROUNDING:
-            return lower, ridge
+        inverse = dtrcon(lower, uplo="L")[0] ** 2 if info == 0 else 0.0
+        if inverse > CONDITION_LIMIT * ROUNDING:
+            return lower, ridge, 1.0 / inverse
         ridge = max(FIRST_RIDGE, RIDGE_GROWTH * ridge)
 
 

@@ -80,7 +80,9 @@ class OwnHessian:
             found = self(x, batch)
             size = float(abs(found).max())
             if not math.isfinite(size):
-                raise ValueError("hessian(x, batch) must be finite, got NaN or infinite entries near x = 0.")
+                raise ValueError(
+                    "hessian(x, batch) must be finite, got NaN or infinite entries near the start."
+                )
             if found.ndim == 2 and float(abs(found - found.T).max()) > 1e-8 * size:
                 raise ValueError(
                     "hessian(x, batch) must be symmetric, got entries that differ from their mirror image by "
@@ -95,7 +97,7 @@ class OwnHessian:
         if seen is not None:
             worst = int(np.argmax(np.abs(seen - said)))
             raise ValueError(
-                "hessian(x, batch) must be the derivative of gradient(x, batch), but along a line near x = 0 "
+                "hessian(x, batch) must be the derivative of gradient(x, batch), but near the start "
                 f"entry {worst} of the gradient changes at rate {seen[worst]:.4g} where it says "
                 f"{said[worst]:.4g}; compare it with differences of gradients."
             )

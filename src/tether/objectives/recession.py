@@ -107,7 +107,7 @@ def falls(products: Products | None, equations: Any, x: Array, way: Array) -> bo
     """Say whether F falls for ever along a direction; None where nobody knows or looking would take long."""
     if products is None or len(x) > LARGEST_DIM:
         return None
-    return direction_of_fall(products, equations, x, way) is not None
+    return True if direction_of_fall(products, equations, x, way) is not None else None
 
 
 def direction_of_fall(products: Products, equations: Any, x: Array, way: Array) -> Array | None:

@@ -226,6 +226,7 @@ class Separable(Objective):
             full=1.0 + FULL_PRICE * self.dim if self.dim <= FULL_LIMIT else math.inf,
             diagonal=1.0,
             concordance=self.function.concordance(self.domain.lower, self.domain.upper),
+            separable=True,
         )
 
     def curvature(self, x: Array, form: str, batch: Indices | None = None) -> Array:

@@ -26,6 +26,8 @@ NO_MINIMUM = (
     "add l2 or equations"
 )
 
+SEEMS_UNBOUNDED = NO_MINIMUM.replace("has no minimum", "seems to have no minimum")
+
 #: After these the last estimate need not be measured if there is a best point.
 SETTLED_ENDINGS = (Status.CONVERGED, Status.DIVERGED, Status.INTERRUPTED)
 
@@ -53,8 +55,8 @@ class Closing:
         best = run.best
         if best is None and self.conversation.sees:
             raise ValueError(
-                "F is not finite at the projection of x0; choose an x0 that satisfies the equations inside "
-                "the domain of F, or rescale the data."
+                "F is not finite at the projection of x0, or of 0 where none was given; choose an x0 that "
+                "satisfies the equations inside the domain of F, or rescale the data."
             )
         if best is None:
             nan = math.nan
@@ -90,7 +92,7 @@ class Closing:
             reply = answer
             run = run._replace(counts=run.counts.plus_audit(reply.work))
         found = Incumbent.at(reply)
-        if abs(found.value - best.value) <= SAME_VALUE * self._accuracy(run).size(found):
+        if abs(found.value - best.value) <= SAME_VALUE * abs(best.value):
             found = found._replace(bend=best.bend)  # which coordinates it was seen in makes no difference
         rows.append(self.record.row(run, reply, self._accuracy(run).gap(found)))
         return run, found if reply.complete else found._replace(certificate=math.nan)
@@ -105,12 +107,13 @@ class Closing:
         if not math.isnan(self._gap(run, best)):  # there is no gap without a minimum
             return run, ending
         x, (objective, constraint, _) = run.best.x, self.conversation.problem
-        known = None
+        known, words = None, NO_MINIMUM
         if self.conversation.engine.local and constraint.equations is not None:
             known = objective.falls_for_ever(x, x - run.trail.points[0], constraint.equations[0])
         if known is None:
             run, known = self._followed(run, x, run.trail, rows)
-        return run, Ending(Status.DIVERGED, NO_MINIMUM) if known else ending
+            words = SEEMS_UNBOUNDED
+        return run, Ending(Status.DIVERGED, words) if known else ending
 
     def _followed(self, run: Run, x: Array, trail: Trail, rows: list[Row]) -> tuple[Run, bool]:
         """Look where a run was going, and say whether F falls there for ever."""
@@ -132,7 +135,7 @@ class Closing:
         status = _judged(ending.status, accuracy.is_met(best) or accuracy.allows(gap, best))
         detail = ending.detail if status is ending.status else ""
         algorithm = self.conversation.algorithm
-        words = "" if detail == NO_MINIMUM else status.message
+        words = "" if detail in (NO_MINIMUM, SEEMS_UNBOUNDED) else status.message
         if status is Status.CONVERGED and math.isnan(gap):
             words = "the projected gradient is within tolerance"
         if status is Status.EXHAUSTED:
@@ -174,7 +177,10 @@ class Closing:
         convexity = 0.0 if run.nonconvex else self.way.convexity(self.conversation.facts)
         origin = self.conversation.origin
         lifted = None if origin is None else lambda: self.way.lift(origin())
-        return Accuracy(self.way.asked, convexity, run.reference, lifted)
+        reference = run.reference
+        if reference is not None and reference.point is not None:
+            reference = reference._replace(point=self.way.lift(reference.point))
+        return Accuracy(self.way.asked, convexity, reference, lifted)
 
 
 def _edge(objective: Objective, best: Incumbent) -> str:

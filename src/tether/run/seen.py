@@ -15,7 +15,7 @@ FLATTER = 0.5  # of the lowest ||P grad F||^2: what is lower is progress
 VISIBLE_FALL = 0.01  # of what rounding may change F by: some units in its last place
 SLOPE_ERROR = 1e-6  # of a gradient: what single precision may hide of it
 VALUE_ERROR = 1e-6  # of F
-HESSIAN_ERROR = 1e-6  # relative error of a decrement, about
+LARGEST_ERROR = 0.1  # of a decrement that bounds anything
 
 
 class Bend(NamedTuple):
@@ -25,6 +25,7 @@ class Bend(NamedTuple):
     distance: float  # from where the Hessian was taken
     smallest: float  # a lower bound on its eigenvalues on the tangent space; 0: none is known
     concordance: float  # R
+    error: float  # relative, of the decrement
 
 
 class Incumbent(NamedTuple):
@@ -53,13 +54,14 @@ class Reference(NamedTuple):
     value: float
     size: float  # |F|, or what one worker among several cannot choose
     slope: float  # ||P grad F||
+    point: Array | None = None
 
     @classmethod
     def at(cls, reply: Measured) -> "Reference":
         """Return what was measured; a learned dual may bound the slope by more than ||grad F||."""
         size = abs(reply.value) if reply.size is None else reply.size
         slope = min(math.sqrt(reply.certificate), reply.scale)
-        return cls(reply.value, size, slope if math.isfinite(slope) else 0.0)
+        return cls(reply.value, size, slope if math.isfinite(slope) else 0.0, reply.point)
 
     def fall(self, value: float, size: float) -> float:
         """Return how far F has fallen to a value of this size."""
@@ -133,7 +135,7 @@ def gap_bound(point: Measured | Incumbent, convexity: float) -> float:
     if shrink == 0.0 or (smallest == 0.0 and concordance > 0.0):
         return plain
     hidden = ROUNDING * point.scale / math.sqrt(smallest) if smallest else 0.0
-    decrement = (1.0 + HESSIAN_ERROR) * math.sqrt(bend.decrement / shrink) + hidden
+    decrement = (1.0 + bend.error) * math.sqrt(bend.decrement / shrink) + hidden
     return min(plain, _bent_bound(decrement, concordance / math.sqrt(smallest) if concordance else 0.0))
 
 
@@ -150,9 +152,9 @@ def _bent_bound(decrement: float, k: float) -> float:
 def bend_at(reply: Measured) -> Bend | None:
     """Return what a reply's metric says, if that is the Hessian."""
     curved = reply.curved
-    if curved is None or not math.isfinite(curved.concordance):
+    if curved is None or not math.isfinite(curved.concordance) or curved.error > LARGEST_ERROR:
         return None
-    return Bend(curved.decrement, curved.distance, curved.smallest, curved.concordance)
+    return Bend(*curved[2:])
 
 
 def lowest_value(reply: Measured, constants: Constants) -> float:

@@ -15,6 +15,8 @@ from tether.run.solution import Status
 from tether.run.turn import Run
 from tether.tolerance import Tolerance
 
+LARGEST_FALL = 100.0  # times the size of F: a longer fall is no measure of it
+SEEN_FALL = 1e-8  # of the fall since the start: F of a smaller size is as good as 0
 FAR_NORM = 1e6  # a norm of x that few problems mean
 FLOOR_LOOKS = 30  # at F without progress, where its slope is next to rounding
 FLOOR_SLOPE = 300.0  # times the rounding of grad F
@@ -72,12 +74,28 @@ class Accuracy:
             return self.allows(gap, point)
         asked = self.asked.times(BENT_SHARE) if self._is_bent(point) else self.asked
         steepness = max(point.scale, 0.0 if self.reference is None else self.reference.slope)
-        return asked.allows(math.sqrt(point.certificate), steepness)
+        slope = math.sqrt(point.certificate)
+        return asked.allows(slope, steepness) and self._leaves_little(slope, point)
+
+    def _leaves_little(self, slope: float, point: Measured | Incumbent) -> bool:
+        """Say whether a slope over the length of the way from the origin would lower F by little.
+
+        Where F was enormous at first, a slope that is small against the first one may be none against F.
+        """
+        size = abs(point.value) if point.size is None else point.size
+        fall = 0.0 if self.reference is None else self.reference.fall(point.value, size)
+        rtol = self.asked.rtol
+        return rtol is None or slope * self._distance(point) <= LARGEST_FALL * rtol * max(
+            size, SEEN_FALL * fall
+        )
 
     def size(self, point: Measured | Incumbent) -> float:
         """Return the size of F as far as it was seen; it grows with F, in whatever units F is."""
         size = abs(point.value) if point.size is None else point.size
-        sizes = [size, 0.0 if self.reference is None else self.reference.fall(point.value, size)]
+        fall = 0.0 if self.reference is None else self.reference.fall(point.value, size)
+        if fall > LARGEST_FALL * size:
+            fall = min(fall, LARGEST_FALL * max(size, self._rise(point)))
+        sizes = [size, fall]
         bend = _bend_of(point)
         curvature = max(self.convexity, 0.0 if bend is None else bend.smallest)
         if curvature > 0:  # for x = o with F = 0
@@ -89,10 +107,16 @@ class Accuracy:
 
         F* may be 0, and x0 good or bad: then neither |F| nor the fall since x0 is a measure of F.
         """
-        if self.origin is None or self.convexity == 0 or self.asked.rtol is None:
+        if self.convexity == 0 or self.asked.rtol is None:
             return 0.0
+        return 0.5 * self.convexity * self._distance(point) ** 2
+
+    def _distance(self, point: Measured | Incumbent) -> float:
+        """Return ||x - o||."""
         x = point.point if isinstance(point, Measured) else point.x
-        return 0.5 * self.convexity * float(np.sum(np.square(x - self.origin())))
+        began = None if self.reference is None else self.reference.point
+        origin = began if self.origin is None else self.origin()
+        return float(np.linalg.norm(x if origin is None else x - origin))
 
     def allows(self, gap: float, point: Measured | Incumbent) -> bool:
         """Say whether a gap is small enough."""

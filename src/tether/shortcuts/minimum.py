@@ -34,7 +34,6 @@ REFINEMENTS = 4
 REFINED_SHARE = 1e-7  # of a point, of which a step may be the last one: the next would be rounding
 RESIDUAL_LIMIT = 1e-12  # of its size: with a larger residual F has no minimum, or none that can be told
 ROUNDED_SLOPE = 1e-15  # relative error of a projected gradient, about
-ROUNDED_DECREMENT = 1e-6  # relative error of the decrement, more than there is
 PROBES = 6  # power iterations for the norm of P_H ...
 PROBE_MARGIN = 4.0  # ... which they may fall short of by this
 
@@ -47,6 +46,7 @@ class Minimum(NamedTuple):
     image: Map  # P_H
     stretch: float  # a bound on the norm of P_H; infinite: H may not be positive on the set
     multipliers: Array | None = None  # of the rows of the set's equations, where they are worth to be kept
+    error: float = 1e-6  # relative, of decrements, about
 
     def gap(self, gradient: Array, scale: float) -> float:
         """Return a bound on F - F* where the tangent gradient is this and ||grad F|| the scale; NaN: none."""
@@ -54,7 +54,7 @@ class Minimum(NamedTuple):
             return math.nan
         decrement = max(0.0, float(gradient @ self.image(gradient)))
         hidden = ROUNDED_SLOPE * scale * math.sqrt(self.stretch)
-        return 0.5 * ((1.0 + ROUNDED_DECREMENT) * math.sqrt(decrement) + hidden) ** 2
+        return 0.5 * ((1.0 + self.error) * math.sqrt(decrement) + hidden) ** 2
 
 
 def minimum_in_metric(matrix: Any, linear: Array, constraint: Constraint, seconds: float) -> Minimum | None:
@@ -79,7 +79,7 @@ def minimum_in_metric(matrix: Any, linear: Array, constraint: Constraint, second
     stretch = 1.0 / within.smallest if metric.keeps_sparse else norm_of(within.direction, len(linear))
     normal = matrix @ point + linear
     multipliers = within.multipliers(normal) if isinstance(constraint, Flow) else None
-    return Minimum(point, normal, within.direction, stretch, multipliers)
+    return Minimum(point, normal, within.direction, stretch, multipliers, within.metric.error)
 
 
 def metric_of_matrix(matrix: Any) -> Metric | None:
