@@ -2,9 +2,8 @@
 
 Newton's method where second derivatives cost few passes. Otherwise one projection a pass with a learned dual
 and Anderson acceleration, or L-BFGS on the constraint where samples are few or smoothness is only estimated.
-These two are watched by what they gain for what they cost: one that is slow has to stand comparison with the
-other, and when both together have cost what Newton's method would, it takes over. So whatever the problem, a
-run costs little more than twice what the best of the three would have cost.
+The latter two are watched by what they gain for what they cost: one that is slow has to stand comparison with
+the other, and when what is left to do is likely to cost more than Newton's method, that takes over.
 
 All costs are counted, in passes and rounds; the clock never decides, so that the same seed gives the same
 iterates.

@@ -16,7 +16,7 @@ from tether.run.turn import Run
 from tether.tolerance import Tolerance
 
 LARGEST_FALL = 100.0  # times the size of F: a longer fall is no measure of it
-SEEN_FALL = 1e-8  # of the fall since the start: F of a smaller size is as good as 0
+SEEN_FALL = 1e-13  # of the fall since the start: less cannot be told from 0
 FAR_NORM = 1e6  # a norm of x that few problems mean
 FLOOR_LOOKS = 30  # at F without progress, where its slope is next to rounding
 FLOOR_SLOPE = 300.0  # times the rounding of grad F
@@ -85,8 +85,8 @@ class Accuracy:
         size = abs(point.value) if point.size is None else point.size
         fall = 0.0 if self.reference is None else self.reference.fall(point.value, size)
         rtol = self.asked.rtol
-        return rtol is None or slope * self._distance(point) <= LARGEST_FALL * rtol * max(
-            size, SEEN_FALL * fall
+        return rtol is None or slope * self._distance(point) <= max(
+            LARGEST_FALL * rtol * size, SEEN_FALL * fall
         )
 
     def size(self, point: Measured | Incumbent) -> float:
