@@ -2,8 +2,8 @@
 
 Newton's method where second derivatives cost few passes. Otherwise one projection a pass with a learned dual
 and Anderson acceleration, or L-BFGS on the constraint where samples are few or smoothness is only estimated.
-The latter two are watched by what they gain for what they cost: one that is slow has to stand comparison with
-the other, and when what is left to do is likely to cost more than Newton's method, that takes over.
+All are watched by what they gain for what they cost: one that is slow has to stand comparison with others,
+and when what is left to do is likely to cost more than Newton's method, that takes over.
 
 All costs are counted, in passes and rounds; the clock never decides, so that the same seed gives the same
 iterates.
@@ -15,28 +15,23 @@ from enum import IntEnum
 from typing import Any, ClassVar, NamedTuple, final
 
 from tether.arrays import Array
-from tether.curvature import DIAGONAL, FULL, KRONECKER, length_of
+from tether.curvature import DIAGONAL, KRONECKER
 from tether.methods.anderson import Anderson, AndersonAlgorithm, AndersonState
 from tether.methods.base import Algorithm, Method
+from tether.methods.costs import Costs
 from tether.methods.lbfgs import LBFGS, LBFGSAlgorithm, LBFGSState
 from tether.methods.newton import Newton, NewtonAlgorithm, NewtonState, work_of_sample
 from tether.methods.proxskip_svrg import ProxSkipSVRG
 from tether.needs import Need
 from tether.problem import Facts
-from tether.requests import Arrived, Gradient, Measured, Reply, Request
+from tether.requests import Gradient, Measured, Reply, Request
 
 FEW_SAMPLES = 1_000  # below which stages of stochastic steps do not pay
 CHEAP_NEWTON = 25.0  # Newton's method that is likely to cost less goes first
 CHEAP_METRIC = 15.0  # passes: a metric that costs no more is worth having from the start
-ITERATIONS = {FULL: 9.0, KRONECKER: 40.0, DIAGONAL: 80.0}  # of Newton's method, likely
-RENEWALS = 2.5  # of the metric
-WALK_PRICE = 2.0  # passes in the time of a walk of as many samples
-ROUND_PRICE = 10.0  # passes in the time of a round, where workers are apart
-UNKNOWN_ROUND, UNKNOWN_ROWS = 4e5, 20.0  # nanoseconds of a round, and of it a variable
 INTERPRETED = 40.0  # times the work of a sample in a pass: a step that takes longer is not compiled
-VECTOR_PRICE = 0.02  # rounds that a vector more takes there
 GOOD_PACE = math.log(10.0) / 6.0  # gain of the certificate by cost that needs no comparison
-TRIALS = {"skip": 30.0, "lbfgs": 10.0}  # cost after which a method is judged: stages have to learn
+PATIENCE = 0.25  # of what Newton's method costs, which the others have in any case
 ACCURACY = 1e-6  # of F, for guesses at how much is left to do
 
 
@@ -74,6 +69,7 @@ WORDS = {
     Reason.MANY_VARIABLES: "before second derivatives pay",
 }
 FIELDS = {Running.NEWTON: "newton", Running.SKIP: "skip", Running.LBFGS: "lbfgs"}
+PACES = {running: f"pace_of_{name}" for running, name in FIELDS.items()}
 TITLES = {
     Running.NEWTON: "Newton's method",
     Running.SKIP: "ProxSkip-SVRG with Anderson acceleration",
@@ -92,46 +88,15 @@ class AutoState(NamedTuple):
     best: Array  # the point with the smallest certificate so far
     certificate: float = math.inf  # there
     spent: float = 0.0  # by all methods, in passes
-    mark: float = 0.0  # of this, when the running method was last judged
-    start: float = math.inf  # the certificate then
+    mark: float = 0.0  # of this, when the running method began
+    due: float = 0.0  # when it is judged
+    start: float = math.inf  # the certificate when it began
     first: float = math.inf  # the certificate where the run began
-    pace_of_skip: float = math.inf  # gain by cost when it was last judged; infinite: it was not
+    pace_of_newton: float = math.inf  # gain by cost when it was last judged; infinite: it was not
+    pace_of_skip: float = math.inf
     pace_of_lbfgs: float = math.inf
     stages: int = 0  # of methods that ran before
     stage: int = 0
-
-
-class Costs(NamedTuple):
-    """What requests cost, in iterations of L-BFGS, each a pass and a round."""
-
-    n_samples: int
-    a_pass: float
-    a_round: float
-    newton: float  # a run of Newton's method, likely; infinite where there are no second derivatives
-
-    @classmethod
-    def of(cls, facts: Facts, newton: NewtonAlgorithm | None) -> "Costs":
-        """Return the costs for a problem."""
-        apart = facts.step_work == 0.0
-        ratio = ROUND_PRICE if apart else _round(facts) / (facts.n_samples * work_of_sample(facts))
-        a_pass, a_round = 1.0 / (1.0 + ratio), ratio / (1.0 + ratio)
-        likely = math.inf
-        if newton is not None:
-            vectors = length_of(newton.form, facts.dim, newton.outputs) / facts.dim if apart else 0.0
-            renewal = a_pass * newton.price + VECTOR_PRICE * vectors
-            likely = ITERATIONS[FULL if newton.exact else newton.form] + RENEWALS * renewal
-        return cls(facts.n_samples, a_pass, a_round, likely)
-
-    def of_reply(self, reply: Reply) -> float:
-        """Return the cost of a request that was answered."""
-        price = self.a_pass * (WALK_PRICE if isinstance(reply, Arrived) else 1.0)
-        return price * reply.work.gradients / self.n_samples + self.a_round * reply.work.rounds
-
-
-def _round(facts: Facts) -> float:
-    """Return the nanoseconds of a round; of a set of which nothing is known, some products with its rows."""
-    known = facts.step_work * facts.round_work
-    return known if math.isfinite(known) else UNKNOWN_ROUND + UNKNOWN_ROWS * facts.dim
 
 
 @final
@@ -164,7 +129,7 @@ class Auto(Method):
             first = Running.NEWTON, Reason.CHEAP_CURVATURE
         elif unfit is not None:
             first = Running.LBFGS, unfit
-        elif newton is not None and newton.exact:
+        elif newton is not None and newton.form != DIAGONAL:
             first = Running.LBFGS, Reason.MANY_VARIABLES
         else:
             first = Running.SKIP, Reason.MANY_SAMPLES
@@ -230,6 +195,7 @@ class AutoAlgorithm(Algorithm[AutoState]):
             running=self.first[0],
             reason=self.first[1],
             best=x,
+            due=self._trial(self.first[0]),
         )
 
     def warm(self, state: AutoState) -> AutoState:
@@ -253,29 +219,31 @@ class AutoAlgorithm(Algorithm[AutoState]):
         )
         if isinstance(reply, Measured) and reply.complete:
             state = _seen(state, reply)
-        if state.running == Running.NEWTON:
-            return state
         if state.running == Running.SKIP and self.skip.exhausted(state.skip):
             return self._judged(state, reply, over=True)
-        trial = TRIALS[FIELDS[Running(state.running)]]
-        due = isinstance(reply, Measured) and state.spent - state.mark >= trial
+        due = isinstance(reply, Measured) and state.spent >= state.due
         return self._judged(state, reply) if due else state
 
     def _judged(self, state: AutoState, reply: Reply, over: bool = False) -> AutoState:
-        """Compare what the running method gains with what others would."""
-        cost = state.spent - state.mark
-        pace = math.log(state.start / state.certificate) / cost if 0.0 < state.certificate < math.inf else 0.0
-        pace = 0.0 if over else pace
-        state = state._replace(mark=state.spent, start=state.certificate)
-        skips = state.running == Running.SKIP
-        state = state._replace(pace_of_skip=pace) if skips else state._replace(pace_of_lbfgs=pace)
-        if self.costs.newton < self._left(state, reply, pace):
+        """Compare what the running method has gained by cost with what others have, or are likely to."""
+        pace, running = 0.0 if over else _pace(state), Running(state.running)
+        seen: dict[str, Any] = {PACES[running]: pace}
+        state = state._replace(**seen, due=state.spent + self._trial(running))
+        late = state.spent >= PATIENCE * self.costs.newton
+        newer = running != Running.NEWTON and pace < state.pace_of_newton
+        if late and newer and self.costs.newton < self._left(state, reply, pace):
             return self._begin(state, Running.NEWTON, Reason.OVERDUE)
-        if skips and pace < min(GOOD_PACE, state.pace_of_lbfgs):
+        if pace >= GOOD_PACE:
+            return state
+        if running != Running.LBFGS and pace < state.pace_of_lbfgs:
             return self._begin(state, Running.LBFGS, Reason.QUICKER)
-        if not skips and self.walks and pace < min(GOOD_PACE, state.pace_of_skip):
+        if running != Running.SKIP and self.walks and pace < state.pace_of_skip:
             return self._begin(state, Running.SKIP, Reason.QUICKER)
         return state
+
+    def _trial(self, running: Running) -> float:
+        """Return the cost after which a method is judged: stages have to learn, a Hessian has to be paid."""
+        return {Running.SKIP: 30.0, Running.LBFGS: 10.0, Running.NEWTON: 3.0 * self.costs.newton}[running]
 
     def _left(self, state: AutoState, reply: Reply, pace: float) -> float:
         """Guess what is left to pay for a gap of a millionth of F, at a pace."""
@@ -288,7 +256,14 @@ class AutoAlgorithm(Algorithm[AutoState]):
     def _begin(self, state: AutoState, running: Running, reason: Reason) -> AutoState:
         """Let another method go on from the best point."""
         stages = state.stage
-        state = state._replace(running=running, reason=reason, stages=stages)
+        state = state._replace(
+            running=running,
+            reason=reason,
+            stages=stages,
+            mark=state.spent,
+            start=state.certificate,
+            due=state.spent + self._trial(running),
+        )
         if running == Running.SKIP:
             skip = self.skip.warm(self.skip.start(state.best, self.skip.clock(state.skip)))
             return state._replace(skip=skip)
@@ -329,6 +304,13 @@ class AutoAlgorithm(Algorithm[AutoState]):
     def describe(self, state: AutoState) -> str:
         """Say which method runs and why."""
         return f"auto chose {TITLES[Running(state.running)]} ({WORDS[Reason(state.reason)]})"
+
+
+def _pace(state: AutoState) -> float:
+    """Return what the running method has gained by cost."""
+    if not 0.0 < state.certificate < math.inf:
+        return math.inf if state.certificate == 0.0 else 0.0
+    return math.log(state.start / state.certificate) / (state.spent - state.mark)
 
 
 def _seen(state: AutoState, reply: Measured) -> AutoState:

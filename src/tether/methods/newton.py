@@ -29,6 +29,7 @@ FIRST_RENEWAL = 6  # iterations after which a metric that is not the Hessian is 
 ALWAYS = 0.3  # passes: second derivatives that cost less are taken with every gradient
 SPECTRUM_LIMIT = 300  # variables up to which the smallest eigenvalue of every metric is looked at
 MANY_SAMPLES, FEW_SAMPLES = 12, 4  # a column: make a Kronecker metric as good as all do, or good enough
+DEAREST_HESSIAN = 150.0  # passes, beyond which its diagonal has to do
 DEAREST_RENEWAL = 5.0  # passes that a Kronecker metric of more than few samples may cost
 ALWAYS_APART = 10.0  # the same for workers, who save a round by it
 FAILURES = 3  # after which no second derivatives are asked for
@@ -142,10 +143,10 @@ def form_or_best(form: str, facts: Facts) -> str:
             "method Newton needs second derivatives, which this objective does not have; use another method "
             "such as lbfgs."
         )
-    if offered[0] == FULL and KRONECKER in offered:
-        dearer = price_of_renewal(FULL, facts) > 10.0 * (1.0 + price_of_renewal(KRONECKER, facts))
-        return KRONECKER if dearer else FULL
-    return offered[0]
+    if offered[0] != FULL or len(offered) == 1:
+        return offered[0]
+    limit = 10.0 * (1.0 + price_of_renewal(KRONECKER, facts)) if KRONECKER in offered else DEAREST_HESSIAN
+    return FULL if price_of_renewal(FULL, facts) <= limit else offered[1]
 
 
 def price_of_renewal(form: str, facts: Facts) -> float:

@@ -1,0 +1,49 @@
+"""What requests and whole runs cost, counted: by these numbers "auto" chooses."""
+
+import math
+from typing import NamedTuple
+
+from tether.curvature import DIAGONAL, FULL, KRONECKER, length_of
+from tether.methods.newton import NewtonAlgorithm, work_of_sample
+from tether.problem import Facts
+from tether.requests import Arrived, Reply
+
+ITERATIONS = {FULL: 9.0, KRONECKER: 40.0, DIAGONAL: 80.0}  # of Newton's method, likely
+RENEWALS = 2.5  # of the metric
+WALK_PRICE = 2.0  # passes in the time of a walk of as many samples
+ROUND_PRICE = 10.0  # passes in the time of a round, where workers are apart
+UNKNOWN_ROUND, UNKNOWN_ROWS = 4e5, 20.0  # nanoseconds of a round, and of it a variable
+VECTOR_PRICE = 0.02  # rounds that a vector more takes there
+
+
+class Costs(NamedTuple):
+    """What requests cost, in iterations of L-BFGS, each a pass and a round."""
+
+    n_samples: int
+    a_pass: float
+    a_round: float
+    newton: float  # a run of Newton's method, likely; infinite where there are no second derivatives
+
+    @classmethod
+    def of(cls, facts: Facts, newton: NewtonAlgorithm | None) -> "Costs":
+        """Return the costs for a problem."""
+        apart = facts.step_work == 0.0
+        ratio = ROUND_PRICE if apart else _round(facts) / (facts.n_samples * work_of_sample(facts))
+        a_pass, a_round = 1.0 / (1.0 + ratio), ratio / (1.0 + ratio)
+        likely = math.inf
+        if newton is not None:
+            vectors = length_of(newton.form, facts.dim, newton.outputs) / facts.dim if apart else 0.0
+            renewal = a_pass * newton.price + VECTOR_PRICE * vectors
+            likely = ITERATIONS[FULL if newton.exact else newton.form] + RENEWALS * renewal
+        return cls(facts.n_samples, a_pass, a_round, likely)
+
+    def of_reply(self, reply: Reply) -> float:
+        """Return the cost of a request that was answered."""
+        price = self.a_pass * (WALK_PRICE if isinstance(reply, Arrived) else 1.0)
+        return price * reply.work.gradients / self.n_samples + self.a_round * reply.work.rounds
+
+
+def _round(facts: Facts) -> float:
+    """Return the nanoseconds of a round; of a set of which nothing is known, some products with its rows."""
+    known = facts.step_work * facts.round_work
+    return known if math.isfinite(known) else UNKNOWN_ROUND + UNKNOWN_ROWS * facts.dim
