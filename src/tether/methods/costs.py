@@ -35,6 +35,8 @@ class Costs(NamedTuple):
             vectors = length_of(newton.form, facts.dim, newton.outputs) / facts.dim if apart else 0.0
             renewal = a_pass * newton.price + VECTOR_PRICE * vectors
             likely = ITERATIONS[FULL if newton.exact else newton.form] + RENEWALS * renewal
+            if newton.exact and facts.second_order.concordance == 0.0:  # a quadratic: one step
+                likely = 2.0 + renewal
         return cls(facts.n_samples, a_pass, a_round, likely)
 
     def of_reply(self, reply: Reply) -> float:
