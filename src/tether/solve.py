@@ -4,7 +4,7 @@
     while not stopping(state):
         state = method.tell(state, engine.exchange(method.ask(state)))
 
-`_loop` is these three lines. What goes on around them is in the room `tether.run`: a `Conversation` takes the
+`_turns` is these lines. What goes on around them is in the room `tether.run`: a `Conversation` takes the
 turns, a `Judge` says when the run is over, a `Record` writes its history, a `Keeper` its checkpoint, and a
 `Closing` makes the answer of it.
 """
