@@ -1,0 +1,116 @@
+"""Scalar convex functions with a kink at zero and two walls, many side by side.
+
+    g_j(z) = left_j max(-z, 0) + right_j max(z, 0)    for  lower_j <= z <= upper_j,    else infinite.
+
+An l1 term has left = right, a quantile-like one has not; a bound has walls and no slopes. Everything that a
+method needs of them is closed form: value, prox, subdifferential, conjugate.
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from tether.arrays import Array
+
+
+class Pieces(NamedTuple):
+    """Many scalar functions: slopes to both sides of zero, between walls."""
+
+    lower: Array
+    upper: Array
+    left: Array  # -g' below zero, at least 0
+    right: Array  # g' above zero, at least 0
+
+    @classmethod
+    def of(
+        cls,
+        size: int,
+        lower: ArrayLike = -np.inf,
+        upper: ArrayLike = np.inf,
+        left: ArrayLike = 0.0,
+        right: ArrayLike = 0.0,
+    ) -> "Pieces":
+        """Return that many functions; a number stands for all of them."""
+        given = (lower, upper, left, right)
+        return cls(*(np.broadcast_to(np.asarray(part, dtype=float), (size,)).copy() for part in given))
+
+    @property
+    def size(self) -> int:
+        """How many functions there are."""
+        return len(self.lower)
+
+    @property
+    def trivial(self) -> bool:
+        """Whether all of them are zero everywhere."""
+        bounded = np.isfinite(self.lower).any() or np.isfinite(self.upper).any()
+        return not (bounded or self.left.any() or self.right.any())
+
+    def some(self, chosen: NDArray[np.intp] | NDArray[np.bool_] | slice) -> "Pieces":
+        """Return some of the functions."""
+        return Pieces(*(part[chosen] for part in self))
+
+    def plus(self, other: "Pieces") -> "Pieces":
+        """Return the sums of functions: slopes add up, the narrower walls hold."""
+        return Pieces(
+            np.maximum(self.lower, other.lower),
+            np.minimum(self.upper, other.upper),
+            self.left + other.left,
+            self.right + other.right,
+        )
+
+    def value(self, z: Array) -> float:
+        """Return the sum of all g_j(z_j), walls aside: whether z keeps to them is a matter of rounding."""
+        return float(self.right @ np.maximum(z, 0.0) + self.left @ np.maximum(-z, 0.0))
+
+    def violation(self, z: Array) -> Array:
+        """Return by how much each z_j is beyond its walls."""
+        return np.maximum(np.maximum(self.lower - z, z - self.upper), 0.0)
+
+    def prox(self, z: Array, t: Array | float) -> Array:
+        """Return argmin_u g_j(u) + (u - z_j)^2 / (2 t_j) for each j."""
+        moved = np.where(z > 0.0, np.maximum(z - t * self.right, 0.0), np.minimum(z + t * self.left, 0.0))
+        return np.clip(moved, self.lower, self.upper)
+
+    def interval(self, z: Array) -> tuple[Array, Array]:
+        """Return the ends of the subdifferential of each g_j at z_j, which is at or between the walls."""
+        low = np.where(z > 0.0, self.right, -self.left)
+        high = np.where(z < 0.0, -self.left, self.right)
+        low = np.where(z <= self.lower, -np.inf, low)
+        high = np.where(z >= self.upper, np.inf, high)
+        return low, high
+
+    def nearest(self, v: Array, z: Array) -> Array:
+        """Return the subgradient of each g_j at z_j that is nearest to v_j."""
+        low, high = self.interval(z)
+        return np.clip(v, low, high)
+
+    def settled(self, z: Array) -> NDArray[np.bool_]:
+        """Say which z_j are on a kink or at a wall, where g_j has more than one slope."""
+        low, high = self.interval(z)
+        return low < high
+
+    def conjugate(self, y: Array) -> Array:
+        """Return each sup_z y z - g_j(z); infinite beyond the slopes where there is no wall."""
+        above, below = np.maximum(y - self.right, 0.0), np.maximum(-y - self.left, 0.0)
+        with np.errstate(invalid="ignore"):
+            right = np.where(above > 0.0, above * self.upper, 0.0)
+            left = np.where(below > 0.0, -below * self.lower, 0.0)
+        return self._off_zero(y, right + left)
+
+    def _off_zero(self, y: Array, plain: Array) -> Array:
+        """Correct a conjugate where zero is beyond a wall: the supremum is at that wall, or at the other."""
+        away = (self.lower > 0.0) | (self.upper < 0.0)
+        if not away.any():
+            return plain
+        ends = []
+        for wall in (self.lower, self.upper):
+            with np.errstate(invalid="ignore"):
+                slope = np.where(wall > 0.0, y - self.right, y + self.left)
+                ends.append(np.where(slope == 0.0, 0.0, slope * wall))
+        return np.where(away, np.maximum(*ends), plain)
+
+    def misfit(self, z: Array, y: Array) -> Array:
+        """Return each g_j(z_j) + g_j*(y_j) - y_j z_j: how far y_j is from being a subgradient at z_j."""
+        each = self.right * np.maximum(z, 0.0) + self.left * np.maximum(-z, 0.0)
+        return np.abs(each + self.conjugate(y) - y * z)
