@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import pytest
 from scipy import sparse
-from scipy.optimize import LinearConstraint
+from scipy.optimize import Bounds, LinearConstraint
 from scipy.sparse.linalg import LinearOperator, aslinearoperator
 
 import tether
@@ -129,15 +129,20 @@ X, Y = np.random.default_rng(0).standard_normal((20, 4)), np.tile([0.0, 1.0], 10
 OBJECTIVE = tether.GLM(X, Y, "squared", l2=0.1)
 CONSTRAINT = tether.Affine(np.ones((1, 4)), [1.0])
 SETS = given(OTHER) | {
-    "list": [CONSTRAINT],
+    "list with a number": [CONSTRAINT, 3],
+    "crossed bounds": Bounds(np.ones(4), np.zeros(4)),
+    "contradiction": [CONSTRAINT, Bounds(0.5, 1.0)],
+    "longer bounds": Bounds(np.zeros(5), np.ones(5)),
+    "agreement beside bounds": [tether.Consensus(2), Bounds(0.0, 1.0)],
     "narrow": tether.Affine(np.ones((1, 3))),
     "blocks": tether.Consensus(3),
 }
-SETS |= {"inequality": LinearConstraint(np.ones((1, 4)), 0.0, 1.0)}
+SETS |= {"crossed rows": LinearConstraint(np.ones((1, 4)), 1.0, 0.0)}
 SETS |= {"infinite bounds": LinearConstraint(np.ones((1, 4)), INF, INF)}
 PROBLEM = {
     "objective": OTHER | {"list": [OBJECTIVE]},
     "constraint": SETS,
+    "penalty": {"number": 3, "text": "l1", "list": [3], "narrow": tether.L1(1.0, np.ones((1, 3)))},
     "method": WORD | {"class": methods.LBFGS, "empty": ""},
     "x0": vectors(4),
     "seed": SEED,
@@ -233,6 +238,25 @@ NETWORK = {"edges": [[0, 1], [1, 2]], "supply": [1.0, 0.0, -1.0]}
 add(tether.Flow, NETWORK, edges=matrices(2, 2) | EDGES, supply=SUPPLY)
 add(tether.Consensus, {"n": 3}, n=WHOLE)
 add(tether.Unconstrained, {}, dim=given(WHOLE))
+add(tether.Simplex, {}, total=POSITIVE | {"overflow": 1e200})
+FACTORS = NONNEGATIVE | without(vectors(3), "number") | {"negative entry": [1.0, 1.0, -1.0]}
+SIDES = {f"side, {label}": (value, 1.0) for label, value in given(FACTORS).items()}
+PRODUCTS = without(OPERATORS, "without rmatvec", "with another transpose")
+LARGE = {"large operator": aslinearoperator(sparse.eye_array(20_000))}
+TERMS = {"lam": 0.1, "D": X[:3]}
+add(tether.L1, TERMS, lam=FACTORS, D=given(matrices(3, 4)) | PRODUCTS | LARGE, weights=given(FACTORS) | SIDES)
+add(tether.differences, {"p": 4}, p=WHOLE, order=WHOLE | {"too high": 4})
+add(tether.graph_differences, {"edges": [[0, 1]]}, edges=matrices(1, 2) | without(EDGES, "stranger"))
+add(tether.graph_differences, {"edges": [[0, 3]]}, n_nodes=given(WHOLE) | {"too few": 3})
+LENGTHS = {
+    "number": 3,
+    "text": "ab",
+    "empty": (),
+    "zero": (2, 0),
+    "fraction": (2, 1.5),
+    "large": (2**30, 2**30),
+}
+add(tether.grid_differences, {"shape": (2, 3)}, shape=LENGTHS | {"none": None, "texts": ("2", "3")})
 
 LABELS = np.tile([0, 1, 2], 4)
 COLUMN: Values = {"table": np.eye(3), "number": 7, "text": "abc", "ragged": [[1, 2], [3]], "empty": []}

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).parents[1]
-PAGES = ["README.md", "docs/stepping.md", "docs/losses.md", "docs/networks.md"]
+PAGES = ["README.md", "docs/stepping.md", "docs/losses.md", "docs/networks.md", "docs/beyond-planes.md"]
 
 
 def snippets(page):

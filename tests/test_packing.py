@@ -13,6 +13,8 @@ import pytest
 import tether
 from tether import packing
 from tether.packing import flatten, from_bytes, restore, to_bytes
+from tether.polyhedral import Pieces
+from tether.requests import Descend
 
 
 class Inner(NamedTuple):
@@ -113,6 +115,16 @@ def test_leaves_come_back_bit_for_bit(leaf):
     assert_same(through_arrays(leaf, None), leaf)
     if isinstance(leaf, float):
         assert math.copysign(1.0, back) == math.copysign(1.0, leaf) or math.isnan(leaf)
+
+
+def test_a_walk_takes_its_pieces_along():
+    pieces = Pieces.of(3, lower=np.array([0.0, -np.inf, -1.0]), right=0.5)
+    request = Descend(np.arange(3.0), 4, 0.1, 2, pieces=pieces)
+    for back in (
+        from_bytes(to_bytes(request), Descend),
+        through_arrays(request, Descend(np.zeros(3), 1, 0.1, 1)),
+    ):
+        assert_same(back, request)
 
 
 def test_a_tuple_of_named_tuples_needs_only_its_type():

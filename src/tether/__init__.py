@@ -4,7 +4,16 @@ minimise F(x) = (1/N) sum_i f_i(x)  subject to  A x = b
 """
 
 from tether import engines, methods, splits, theory
-from tether.constraints import Affine, Consensus, Constraint, Flow, Range, Unconstrained
+from tether.constraints import (
+    Affine,
+    Consensus,
+    Constraint,
+    Flow,
+    NonNegative,
+    Range,
+    Simplex,
+    Unconstrained,
+)
 from tether.engines import Engine, Serial
 from tether.objectives import (
     GLM,
@@ -18,6 +27,7 @@ from tether.objectives import (
     from_jax,
     from_torch,
 )
+from tether.penalties import L1, differences, graph_differences, grid_differences
 from tether.run.callback import CallbackError
 from tether.run.solution import Counts, History, Solution, Status
 from tether.solve import Moment, iterate, solve
@@ -26,6 +36,7 @@ __version__ = "0.1.0"
 
 __all__ = [
     "GLM",
+    "L1",
     "Affine",
     "CallbackError",
     "Consensus",
@@ -38,19 +49,24 @@ __all__ = [
     "History",
     "Loss",
     "Moment",
+    "NonNegative",
     "Objective",
     "Quadratic",
     "Range",
     "Separable",
     "Serial",
+    "Simplex",
     "Smoothness",
     "Solution",
     "Status",
     "Unconstrained",
     "__version__",
+    "differences",
     "engines",
     "from_jax",
     "from_torch",
+    "graph_differences",
+    "grid_differences",
     "iterate",
     "methods",
     "solve",

@@ -56,11 +56,7 @@ def length_of(form: str, dim: int, outputs: int = 1) -> int:
 
 def packed(matrix: Array) -> Array:
     """Return the lower triangle of a symmetric matrix, row by row."""
-    triangle = np.empty(_triangle(len(matrix)))
-    for i, row in enumerate(matrix):  # two arrays of indices would be four times as large as the triangle
-        begin = _triangle(i)
-        triangle[begin : begin + i + 1] = row[: i + 1]
-    return triangle
+    return matrix[np.tri(len(matrix), dtype=bool)]
 
 
 def unpacked(triangle: Array) -> Array:
@@ -72,11 +68,9 @@ def unpacked(triangle: Array) -> Array:
     [[1.0, 2.0], [2.0, 3.0]]
     """
     size = (math.isqrt(8 * len(triangle) + 1) - 1) // 2
-    matrix = np.empty((size, size))
-    for i in range(size):
-        begin = _triangle(i)
-        matrix[i, : i + 1] = triangle[begin : begin + i + 1]
-        matrix[:i, i] = triangle[begin : begin + i]
+    matrix, below = np.empty((size, size)), np.tri(size, dtype=bool)
+    matrix[below] = triangle
+    matrix.T[below] = triangle
     return matrix
 
 

@@ -4,19 +4,32 @@ import math
 from collections.abc import Callable
 from typing import NamedTuple
 
+from tether.arrays import Array
 from tether.constraints.base import Constraint
 from tether.curvature import SecondOrder
+from tether.feasible import Feasible
 from tether.objectives.base import Objective
 from tether.objectives.pool import Pool
 from tether.objectives.smoothness import Constants, Smoothness
+from tether.region import Region
 
 
 class Problem(NamedTuple):
     """Minimise F subject to a constraint; the seed fixes which samples the steps see."""
 
     objective: Objective
-    constraint: Constraint
+    constraint: Constraint  # the equations
     seed: int = 0
+    region: Region | None = None  # what there is beyond equations: bounds, inequalities, penalties
+    feasible: Feasible | None = None  # how all this came of what users gave
+
+    def residual(self, x: Array) -> float:
+        """Return how far x is from satisfying all equations and walls."""
+        return self.constraint.residual(x) if self.region is None else self.region.residual(x)
+
+    def digest(self) -> str:
+        """Return a digest of what x must satisfy and pays for."""
+        return self.constraint.digest() if self.region is None else self.region.digest()
 
 
 class Facts(NamedTuple):
@@ -36,6 +49,8 @@ class Facts(NamedTuple):
     equations: int = 0  # about, where it is known
     draws: int = 0  # N', the samples of a pass that takes long rows in shares; 0: no row has shares
     share: float = 0.0  # the largest smoothness constant of a share
+    kinks: bool = False  # there is more than equations
+    floor: float = -math.inf  # F is nowhere lower
 
     @property
     def local_samples(self) -> int:
@@ -74,4 +89,5 @@ class Facts(NamedTuple):
             bends=lambda: pool.second_order,
             draws=pool.draws,
             share=pool.share,
+            floor=pool.floor,
         )

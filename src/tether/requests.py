@@ -11,10 +11,12 @@ from typing import NamedTuple
 
 import numpy as np
 
-from tether.arrays import Array
+from tether.arrays import Array, norm
+from tether.polyhedral import Pieces
 
 VALUE_ROUNDING = 1e-13  # of F: a smaller change of it may be rounding
 POINT_ROUNDING = 1e-15  # of x
+UNSOUGHT = -1.0  # an eigenvalue that nobody looked for, because no gap could have been bounded by it
 
 
 class Dual(NamedTuple):
@@ -29,6 +31,9 @@ class Dual(NamedTuple):
     renew: bool = False  # replace the newest remembered dual instead of adding one
     seed: bool = False  # of a gradient that is projected: remember h = grad F - P grad F
     own: bool = False  # learn from the walk alone: h <- h - shift + rate (start - w), SCAFFOLD's c_k
+    prox: bool = False  # beyond equations: x' = prox(w + t (s - h)), and h = (x' - w - t (s - h)) / t + s'
+    metric: Array | None = None  # t, one for each variable; None: 1 / rate
+    inside: bool = False  # slopes s of single variables act inside walks and are no part of h
 
 
 class Pull(NamedTuple):
@@ -61,6 +66,17 @@ class Curvature(NamedTuple):
     spectrum: bool = False  # the smallest eigenvalue on the tangent space is wanted as well
 
 
+class Hold(NamedTuple):
+    """What holds a point: at the optimum grad F + s + K^T y = A^T l.
+
+    As a hint it says with which subgradients a point is to be certified.
+    """
+
+    normal: Array  # A^T l
+    coordinates: Array  # s, a slope of each variable's own function
+    rows: Array  # y, a slope of each row's
+
+
 class Gradient(NamedTuple):
     """Ask for the full gradient at a feasible point."""
 
@@ -69,6 +85,9 @@ class Gradient(NamedTuple):
     dual: Dual | None = None
     metric: Curvature | None = None  # project it in this metric as well
     beside: Array | None = None  # vectors, one a row, that are to be projected in the metric too
+    hold: Hold | None = None  # what may hold the point, beyond equations
+    model: bool = False  # minimise the quadratic model with the metric on the region
+    pieces: Pieces | None = None  # what single variables pay, where that acts inside walks
 
 
 class Descend(NamedTuple):
@@ -90,6 +109,8 @@ class Descend(NamedTuple):
     average: Average | None = None
     dual: Dual | None = None
     participation: float = 1.0  # the share of workers to ask, drawn anew for every request
+    pieces: Pieces | None = None  # g: every step ends with its prox
+    hold: Hold | None = None  # what held the start: the prox of the end begins with it
 
 
 Request = Gradient | Descend
@@ -107,6 +128,14 @@ class Work(NamedTuple):
     workers: Array | None = None  # a row a worker: its loss, gradient norm, seconds and bytes sent
 
 
+class Target(NamedTuple):
+    """Where a quadratic model of F is least on the region."""
+
+    point: Array
+    hold: Hold
+    fall: float  # at most by how much F + psi is lower there, to first order; 0: x is where it was
+
+
 class Curved(NamedTuple):
     """What a metric M says of F at a point."""
 
@@ -114,9 +143,17 @@ class Curved(NamedTuple):
     images: Array | None  # P_M v for the vectors beside the gradient
     decrement: float  # <grad F, P_M grad F>
     distance: float  # from the point at which M was taken
-    smallest: float  # a lower bound on the eigenvalues of M on the tangent space; 0: none is known
+    smallest: float  # below the eigenvalues of M on the tangent space; 0: no bound is known; or `UNSOUGHT`
     concordance: float  # R, if M is the Hessian itself, else infinite
     error: float  # relative, of the decrement, about
+    target: Target | None = None  # the minimum of the model with M, where it was asked for
+
+
+class Fenchel(NamedTuple):
+    """A bound on the gap, fixed - share m, where m is any number that F is nowhere below."""
+
+    fixed: float
+    share: float  # 1 - c, by which a dual point had to be shrunk
 
 
 class Measured(NamedTuple):
@@ -132,12 +169,16 @@ class Measured(NamedTuple):
     complete: bool = True  # False: some workers' last known numbers stand in for fresh ones
     size: float | None = None  # of F, for accuracies relative to it; None: |value|
     curved: Curved | None = None  # None without a metric, or where no projection in it exists
+    hold: Hold | None = None  # beyond equations: the subgradients that the certificate was made with
+    slack: float = 0.0  # what they lack of being subgradients at the point, in units of F
+    fenchel: Fenchel | None = None  # beyond equations: a bound on the gap that needs no curvature
+    diagonal: Array | None = None  # of second derivatives that were asked for without a projection
 
     @property
     def rounding(self) -> float:
         """A change of F, in its own units, that may be due to rounding: of F or of the point."""
         with np.errstate(over="ignore"):
-            moved = POINT_ROUNDING * self.scale * float(np.linalg.norm(self.point))
+            moved = POINT_ROUNDING * self.scale * norm(self.point)
         return VALUE_ROUNDING * abs(self.value) + (moved if math.isfinite(moved) else 0.0)
 
 
@@ -148,6 +189,7 @@ class Arrived(NamedTuple):
     average: Array | None  # Pi of the running average, when it was collected
     work: Work
     share: float = 1.0  # of the workers that took part
+    hold: Hold | None = None  # beyond equations: what the projection found to hold the end
 
 
 Reply = Measured | Arrived

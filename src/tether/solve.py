@@ -9,13 +9,13 @@ turns, a `Judge` says when the run is over, a `Record` writes its history, a `Ke
 `Closing` makes the answer of it.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from functools import partial
 from os import PathLike
-from typing import Any, NamedTuple, Protocol
+from typing import Any, NamedTuple, Protocol, TypeAlias
 
 from numpy.typing import ArrayLike
-from scipy.optimize import LinearConstraint
+from scipy.optimize import Bounds, LinearConstraint
 
 from tether.arrays import Array
 from tether.constraints import Constraint
@@ -23,11 +23,12 @@ from tether.engines import Engine, as_engine
 from tether.inputs import switch
 from tether.methods import Method
 from tether.objectives import Objective
+from tether.penalties import L1
 from tether.requests import Reply
 from tether.run.budgets import Budgets, Clock
 from tether.run.callback import Callback, Listener, as_callback
 from tether.run.keeper import Keeper
-from tether.run.opening import Opening, Terms, as_audit, as_objective
+from tether.run.opening import Asked, Opening, Terms, as_audit, as_objective
 from tether.run.progress import progress
 from tether.run.record import Record
 from tether.run.solution import Counts, Solution
@@ -37,6 +38,9 @@ from tether.run.verdict import Accuracy, Judge
 from tether.shortcuts import Way
 from tether.threads import one_blas_thread
 from tether.tolerance import Tolerance
+
+#: What x may have to satisfy.
+Restriction: TypeAlias = Constraint | LinearConstraint | Bounds
 
 
 class Moment(NamedTuple):
@@ -50,9 +54,10 @@ class Moment(NamedTuple):
 
 def solve(
     objective: Objective,
-    constraint: Constraint | LinearConstraint | None = None,
+    constraint: Restriction | Sequence[Restriction] | None = None,
     method: str | Method = "auto",
     *,
+    penalty: L1 | Sequence[L1] | None = None,
     x0: ArrayLike | Solution | None = None,
     tol: float | None = None,
     rtol: float | None = None,
@@ -66,22 +71,25 @@ def solve(
     engine: Engine | None = None,
     verbose: bool = False,
 ) -> Solution:
-    """Minimise a finite sum subject to linear equations.
+    """Minimise a finite sum subject to linear equations, and more.
 
-    minimise F(x) = (1/N) sum_i f_i(x)  subject to  A x = b
+    minimise F(x) = (1/N) sum_i f_i(x) + penalty(x)  subject to  A x = b,  lo <= G x <= hi,  bounds on x
 
     Parameters
     ----------
     objective : Objective
         `GLM`, `Quadratic`, `Separable`, `FiniteSum`, `from_jax(...)` or `from_torch(...)`;
         `Federation([...])` for workers that keep their data.
-    constraint : Constraint or scipy.optimize.LinearConstraint, optional
-        `Affine`, `Range`, `Flow`, `Consensus`; none means no constraint. Columns that have names (of a
-        pandas DataFrame) are matched with those of the objective's data by name; SciPy keeps no names.
+    constraint : Constraint, scipy.optimize.LinearConstraint, scipy.optimize.Bounds or a list, optional
+        `Affine`, `Range`, `Flow`, `Consensus`, `Simplex`, `NonNegative`; several hold together; none means no
+        constraint. Columns that have names (of a pandas DataFrame) are matched with those of the objective's
+        data by name; SciPy keeps no names.
     method : str or Method, default "auto"
         A short name or an object from `tether.methods`. "auto" also takes shortcuts where they pay: small
         quadratics are solved by one linear system, and the data of a linear model is projected once where
         the equations leave few directions.
+    penalty : L1 or a list, optional
+        What is added to F: `L1(lam)`, `L1(lam, D)`.
     x0 : array or Solution, optional
         Where to start; it is projected first. Default: the objective's own start where it has one (JAX,
         torch, `Separable`, ``initial=``), else the feasible point nearest to 0. A run that continues from
@@ -139,11 +147,13 @@ def solve(
         limits = partial(Budgets.checked, max_passes, max_rounds, max_seconds)
         terms = place.agree(partial(Terms.checked, asked, audit, limits, checkpoint), Terms)
         verbose, listener = switch("verbose", verbose), Listener(as_callback(callback))
-        opening = Opening(objective, constraint, method, x0=x0, seed=seed, engine=place)
+        opening = Opening(objective, Asked(constraint, penalty), method, x0=x0, seed=seed, engine=place)
         way = opening.way(terms.asked, clock.left(terms.budgets.max_seconds))
         conversation, run = opening.conversation(way, terms.audit)
         constants = conversation.facts.smoothness
-        accuracy = Accuracy(way.inner, constants.convexity, origin=conversation.origin)
+        accuracy = Accuracy(
+            way.inner, constants.convexity, origin=conversation.origin, floor=conversation.facts.floor
+        )
         judge = Judge(accuracy, conversation.algorithm, constants.full if constants.known else 0.0)
         identity = opening.identity(way, conversation) if terms.checkpoint else None
         keeper = Keeper(terms.checkpoint, identity, place.save_every)
@@ -195,9 +205,10 @@ class _Supervision(Protocol):
 
 def iterate(
     objective: Objective,
-    constraint: Constraint | LinearConstraint | None = None,
+    constraint: Restriction | Sequence[Restriction] | None = None,
     method: str | Method = "auto",
     *,
+    penalty: L1 | Sequence[L1] | None = None,
     x0: ArrayLike | Solution | None = None,
     seed: int = 0,
     audit: float | None = 1.0,
@@ -220,7 +231,7 @@ def iterate(
     place = as_engine(engine, as_objective(objective))
     with place.together(), one_blas_thread():
         audit = as_audit(audit)
-        opening = Opening(objective, constraint, method, x0=x0, seed=seed, engine=place)
+        opening = Opening(objective, Asked(constraint, penalty), method, x0=x0, seed=seed, engine=place)
         way = opening.way(Tolerance(tol=0.0))
         conversation, run = opening.conversation(way, audit)
     return _moments(conversation, run, way)

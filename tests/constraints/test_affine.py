@@ -174,10 +174,17 @@ def test_a_basis_larger_than_the_caches_is_used_in_whole():
 @pytest.mark.parametrize(("rows", "columns"), [(2, 6), (5, 6)])
 def test_dense_projection_takes_two_products_with_the_thinner_basis(rows, columns):
     constraint = Affine(np.random.default_rng(0).standard_normal((rows, columns)))
-    held = constraint._rows._complement
-    basis = constraint._rows._basis if held is None else held
+    held = constraint._rows._bases
+    basis = held.basis if held.complement is None else held.complement
     assert basis.shape == (columns, min(rows, columns - rows))
     assert basis.flags.f_contiguous
+
+
+def test_independent_rows_are_factorised_when_a_projection_is_asked_for():
+    constraint = Affine(np.random.default_rng(0).standard_normal((3, 40)), [1.0, 2.0, 3.0])
+    assert constraint.rank == 3 and constraint.independent and "_bases" not in vars(constraint._rows)
+    assert constraint.residual(constraint.project(np.ones(40))) < 1e-13
+    assert "_bases" in vars(constraint._rows)
 
 
 def contradictory(form):

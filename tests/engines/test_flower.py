@@ -11,9 +11,12 @@ import pytest
 flwr = pytest.importorskip("flwr")
 
 import tether  # noqa: E402
+from tether.engines import Problem, Workers  # noqa: E402
 from tether.engines.base import WorkerError  # noqa: E402
 from tether.engines.flower import Flower, client_app  # noqa: E402
 from tether.methods import Anderson, DelayedSVRG, Newton, Scaffold  # noqa: E402
+from tether.polyhedral import Pieces  # noqa: E402
+from tether.requests import Descend, Dual  # noqa: E402
 
 DIM = 3
 
@@ -324,3 +327,20 @@ def test_second_derivatives_leave_a_node_as_sums_only_and_only_when_they_are_new
     triangles = [shapes for shapes in sent if "curvature" in shapes]
     assert all(shapes["curvature"] == (DIM * (DIM + 1) // 2,) for shapes in triangles)
     assert 0 < len(triangles) <= len(sent) / 2
+
+
+def test_pieces_travel_with_a_walk_and_are_not_kept(nodes, federation):
+    pieces = Pieces.of(
+        DIM, lower=np.array([-np.inf, 0.1, -np.inf]), left=5.0, right=np.array([0.0, 0.2, 5.0])
+    )
+    request = Descend(np.array([0.5, 0.2, 0.0]), 6, 0.05, 2, dual=Dual(1.0), pieces=pieces)
+    wire = nodes()
+    engine, here = Flower(wire, wire.n), Workers()
+    afar = Problem(engine.introduce(), tether.Unconstrained())
+    near = Problem(federation, tether.Unconstrained())
+    there, _ = engine.exchange(afar, request, engine.blank(afar))
+    same, _ = here.exchange(near, request, here.blank(near))
+    free, _ = here.exchange(near, request._replace(pieces=None), here.blank(near))
+    np.testing.assert_allclose(there.end, same.end, rtol=0, atol=1e-14)
+    assert there.end[2] == 0.0 and np.abs(there.end - free.end).max() > 0.01
+    assert wire.kept(0).pending.descend.pieces is None

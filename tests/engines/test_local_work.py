@@ -6,6 +6,7 @@ import pytest
 import tether
 from tether.engines.local_work import Local, Memory, Worker, carry_out, dual_of, settle, without_caches, work
 from tether.engines.sampling import Stream, batches
+from tether.polyhedral import Pieces
 from tether.requests import Average, Descend, Dual, Gradient, Pull
 
 N, P = 12, 4
@@ -249,3 +250,40 @@ def test_a_memory_without_caches_walks_the_same_way():
     _, _, memory = walk(request._replace(clock=0, steps=1))
     assert memory.samples is not None and without_caches(memory).samples is None
     np.testing.assert_array_equal(walk(request, without_caches(memory))[0], walk(request, memory)[0])
+
+
+# --- pieces ----------------------------------------------------------------------------------------------
+
+PIECES = Pieces(
+    np.array([-0.5, -np.inf, -np.inf, 0.0]),
+    np.array([np.inf, 0.2, np.inf, 1.0]),
+    np.array([0.0, 0.3, 0.5, 0.0]),
+    np.array([0.1, 0.0, 0.5, 0.2]),
+)
+
+
+def test_every_step_ends_with_the_prox_of_the_pieces():
+    h, x, full = RNG.standard_normal(P), START.copy(), gradient(ANCHOR)
+    for batch in samples(0, 6, 2):
+        g = gradient(x, batch) - gradient(ANCHOR, batch) + full - h + 0.7 * (x - CENTER)
+        x = PIECES.prox(x - 0.1 * g, 0.1)
+    request = Descend(START, 6, 0.1, 2, anchor=ANCHOR, pull=Pull(CENTER, 0.7), dual=Dual(1.0), pieces=PIECES)
+    (end,), _, _ = walk(request, Memory(duals=h[None]))
+    close(end, x)
+    (free,), _, _ = walk(request._replace(pieces=None), Memory(duals=h[None]))
+    assert np.abs(end - free).max() > 0.01
+
+
+def test_the_step_at_the_anchor_ends_with_it_too():
+    x = PIECES.prox(START - 0.1 * CENTER, 0.1)
+    for batch in samples(0, 5, 2)[1:]:
+        x = PIECES.prox(x - 0.1 * (gradient(x, batch) - gradient(ANCHOR, batch) + CENTER), 0.1)
+    request = Descend(START, 5, 0.1, 2, anchor=ANCHOR, shift=CENTER, from_anchor=True, pieces=PIECES)
+    (end,), _, _ = walk(request)
+    close(end, x)
+
+
+def test_pieces_do_not_go_with_momentum():
+    request = Descend(START, 5, 0.1, 2, anchor=ANCHOR, momentum=0.5, pieces=PIECES)
+    with pytest.raises(ValueError, match=r"^momentum must be 1 in a walk with pieces, .* got 0\.5\.$"):
+        walk(request)

@@ -12,6 +12,7 @@ from tether.engines.mpi.settings import (
     ranks_in_words,
     summary,
 )
+from tether.polyhedral import Pieces
 from tether.requests import Descend, Dual, Gradient
 
 START = np.linspace(-1.0, 2.0, 5)
@@ -62,6 +63,17 @@ def test_vectors_of_equal_norm_are_told_apart():
     assert not alike(VectorSummary.of(START), VectorSummary.of(START[::-1]))
     assert not alike(VectorSummary.of(START), VectorSummary.of(-START))
     assert alike(VectorSummary.of(np.full(3, np.nan)), VectorSummary.of(np.full(3, np.nan)))
+
+
+def test_walls_are_told_apart_also_where_some_are_infinite():
+    request = REQUEST._replace(pieces=Pieces.of(5, lower=np.array([-np.inf, 0.0, 0.0, 0.0, -1.0])))
+    rounded = request._replace(pieces=request.pieces._replace(lower=request.pieces.lower * (1 + 1e-15)))
+    other = request._replace(pieces=request.pieces._replace(lower=request.pieces.lower - np.eye(5)[2]))
+    moved = request._replace(pieces=request.pieces._replace(lower=request.pieces.lower[[1, 0, 2, 3, 4]]))
+    first = summary(parts_of(request))
+    assert difference([first, summary(parts_of(rounded))]) == ""
+    for different in (other, moved, request._replace(pieces=Pieces.of(5))):
+        assert "(pieces.lower is a vector of norm" in difference([first, summary(parts_of(different))])
 
 
 def test_ranks_are_listed_in_words():

@@ -8,6 +8,7 @@ import pytest
 from tether.curvature import DIAGONAL, FORMS, FULL, KRONECKER, length_of, unpacked
 from tether.objectives.walk import Walk
 from tether.objectives.weighted import Weighted
+from tether.polyhedral import Pieces
 
 
 def _batch(objective, rng, size=5):
@@ -142,6 +143,23 @@ def test_walk_with_all_samples_and_no_anchor_is_gradient_descent(objective, rng)
         x -= eta * objective.gradient(x)
     np.testing.assert_allclose(walked.end, x, rtol=1e-12, atol=1e-14)
     assert walked.gradients == 4 * objective.n_samples
+
+
+@pytest.mark.parametrize("all_samples", [True, False], ids=["all samples", "batches"])
+def test_every_step_of_a_walk_with_pieces_ends_with_their_prox(objective, rng, all_samples):
+    p, eta = objective.dim, 0.2 / objective.smoothness.maximum
+    start, shift = 0.1 * rng.standard_normal((2, p))
+    pieces = Pieces.of(p, np.where(rng.random(p) < 0.5, -0.05, -np.inf), 0.1, 0.02, 0.1 * rng.random(p))
+    batches = None if all_samples else rng.integers(0, objective.n_samples, (6, 3))
+    walk = Walk(start, 6, eta, batches, shift=shift, ridge=0.1, pieces=pieces)
+    for one in (objective, Weighted(objective, 1.7)):
+        x = start.copy()
+        for t in range(6):
+            g = one.batch_gradient(x, None if all_samples else batches[t]) + shift + 0.1 * x
+            x = pieces.prox(x - eta * g, eta)
+        walked = one.descend(walk)
+        np.testing.assert_allclose(walked.end, x, rtol=1e-11, atol=1e-12)
+        assert walked.gradients == one.descend(walk._replace(pieces=None)).gradients
 
 
 def test_walk_from_the_anchor_is_the_same_with_and_without_slopes(objective, rng):

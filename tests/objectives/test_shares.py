@@ -11,6 +11,7 @@ from tether.methods import Anderson, ProxSkipSVRG
 from tether.objectives import shares
 from tether.objectives.shares import share_counts
 from tether.objectives.walk import Walk, walk_in_numpy
+from tether.polyhedral import Pieces
 
 P = 40
 A = np.random.default_rng(3).standard_normal((3, P))
@@ -128,6 +129,10 @@ def test_compiled_walks_over_shares_are_those_of_numpy(batch_size):
     walk = Walk(anchor, len(batches), 0.02, batches, shift=seen.gradient, anchor=anchor, slopes=seen.slopes)
     compiled = walker.descend(walk).end
     assert np.linalg.norm(compiled - anchor) > 1e-3
+    np.testing.assert_allclose(compiled, walk_in_numpy(walker, walk).end, rtol=0, atol=1e-12)
+    walk = walk._replace(pieces=Pieces.of(P, -0.5, 1.0, 0.01, 0.02))
+    compiled = walker.descend(walk).end
+    assert walker._compiled.serves(walk) and np.isin(compiled, [-0.5, 0.0, 1.0]).any()
     np.testing.assert_allclose(compiled, walk_in_numpy(walker, walk).end, rtol=0, atol=1e-12)
 
 

@@ -140,3 +140,17 @@ def test_a_diagonal_with_a_vanishing_entry_is_not_scaled_by_it(smallest):
 def test_a_large_diagonal_knows_its_eigenvalues():
     objective = tether.Quadratic(matrix=sparse.diags_array(np.linspace(1.0, 3.0, 5_000)).tocsr())
     assert objective.smoothness == (6.0, 6.0, 2.0, True)
+
+
+def test_long_independent_rows_need_no_factorisation_beside_the_schur_complement():
+    rng = np.random.default_rng(3)
+    A, weights, g = rng.standard_normal((4, 300)), rng.uniform(0.5, 2.0, 300), rng.standard_normal(300)
+    b = rng.standard_normal(4)
+    constraint = tether.Affine(A, b)
+    objective = tether.Quadratic(matrix=sparse.diags_array(weights / 2).tocsr(), linear=g)
+    sol = tether.solve(objective, constraint, tol=1e-12)
+    multipliers = np.linalg.solve((A / weights) @ A.T, b + (A / weights) @ g)
+    np.testing.assert_allclose(sol.x, (A.T @ multipliers - g) / weights, atol=1e-12)
+    np.testing.assert_allclose(sol.multipliers, multipliers, atol=1e-12)
+    assert sol.success and sol.residual < 1e-12
+    assert "_bases" not in vars(constraint._rows)

@@ -9,7 +9,9 @@ from tether.constraints.base import Constraint
 from tether.constraints.consensus import Consensus
 from tether.constraints.convert import as_constraint
 from tether.constraints.flow import Flow
+from tether.constraints.nonnegative import NonNegative
 from tether.constraints.range import Range
+from tether.constraints.simplex import Simplex
 from tether.constraints.unconstrained import Unconstrained
 from tether.names import aligned_vector
 
@@ -18,7 +20,9 @@ __all__ = [
     "Consensus",
     "Constraint",
     "Flow",
+    "NonNegative",
     "Range",
+    "Simplex",
     "Unconstrained",
     "aligned_vector",
     "as_constraint",

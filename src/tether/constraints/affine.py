@@ -15,8 +15,8 @@ from tether.arrays import Array, Indices
 from tether.constraints.algebra.consistency import listed, require_consistent
 from tether.constraints.algebra.dense import DenseRows
 from tether.constraints.algebra.operator import operator_rows
-from tether.constraints.algebra.placed import PlacedRows, placed_columns, scattered
-from tether.constraints.algebra.rows import Rows
+from tether.constraints.algebra.placed import PlacedRows, placed_columns
+from tether.constraints.algebra.rows import Fit, Rows
 from tether.constraints.algebra.sparse import sparse_rows
 from tether.constraints.algebra.subspace import Kernel, OperatorKernel, Subspace
 from tether.constraints.base import Constraint
@@ -87,7 +87,9 @@ class Affine(Constraint):
         self.names = column_names(A)
         self._place: Indices | None = None  # of the columns of the matrix among the variables, once aligned
         self.b = np.zeros(self.shape[0]) if b is None else _right_hand_side(b, A, self.shape[0])
-        self._origin = self._shortest_point()
+        self.independent = self._rows.independent
+        if not self.independent:
+            require_consistent(self._rows, self.b, self._fit)
         self.rank = self._rows.rank
         self.redundant = self._rows.redundant
         self.work = self._rows.work
@@ -105,16 +107,14 @@ class Affine(Constraint):
             return None if self._matrix is None else (self._matrix, self.b)
         return placed_columns(self._matrix, self._place, self.dim), self.b
 
-    def _shortest_point(self) -> Array:
-        if not self.b.any():
-            return np.zeros(self.dim)
-        fit = self._rows.fit(self.b)
-        require_consistent(self._rows, self.b, fit)
-        return fit.point
+    @lazy
+    def _fit(self) -> Fit:
+        """The shortest solution."""
+        return self._rows.fit(self.b) if self.b.any() else Fit(np.zeros(self.dim), np.zeros(self.shape[0]))
 
     def project(self, x: Array) -> Array:
         """Return the nearest solution of A x = b."""
-        return self._rows.tangent(np.asarray(x, dtype=float)) + self._origin
+        return self._rows.tangent(np.asarray(x, dtype=float)) + self._fit.point
 
     def tangent(self, v: Array) -> Array:
         """Return the part of a direction in ker(A)."""
@@ -140,9 +140,9 @@ class Affine(Constraint):
         twin = copy(self)
         twin.names, twin.dim, twin.shape = names, len(names), (self.shape[0], len(names))
         twin._rows = PlacedRows(self._rows, place, twin.dim)
-        twin._origin = scattered(self._origin, place, twin.dim)
         twin._place = place if self._place is None else place[self._place]
-        twin.__dict__.pop("_equations", None)
+        for name in ("_equations", "_fit"):
+            twin.__dict__.pop(name, None)
         return twin
 
     def digest(self) -> str:

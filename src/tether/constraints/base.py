@@ -33,6 +33,9 @@ class Constraint(ABC):
     #: What methods cannot ask of it, and why. Affine sets lack nothing.
     lacks: Mapping[Need, str] = {}
 
+    #: Whether no equation is near what others say, so that multipliers are unique.
+    independent: bool = False
+
     #: Numbers that a projection reads; infinite where nobody knows.
     work: float = math.inf
 

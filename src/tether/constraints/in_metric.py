@@ -84,7 +84,7 @@ class MetricTangent:
     def smallest(self) -> float:
         """A bound from below on the eigenvalues of M on the tangent space; 0 where M is singular there."""
         try:
-            return self.metric.smallest(self.tangent, self._space.normal)
+            return self.metric.smallest(self.direction, self._space.normal)
         except NotFinite:
             return 0.0
 

@@ -9,11 +9,13 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from tether.arrays import Array
+from tether.arrays import Array, norm
 from tether.constraints.base import Constraint
 from tether.engines.centre import Projector
+from tether.engines.local_work import metric_of
 from tether.engines.uploads import Upload, check_losses, mean
-from tether.requests import Arrived, Gradient, Measured, Reply, Request, Work
+from tether.region import Region
+from tether.requests import Arrived, Descend, Gradient, Hold, Measured, Reply, Request, Work
 
 SMALL_SHARE = 1e-5  # of a direction: if less than this is left, its projection has lost too many digits
 
@@ -49,11 +51,34 @@ def form_reply(
     work = Work(max(up.steps for up in uploads), sum(up.gradients for up in uploads))
     if isinstance(request, Gradient):
         return _measured(projector, request, uploads, work)
-    columns = zip(*(upload.points for upload in uploads), strict=True)
-    projected = tuple(projector.constraint.project(mean(points)) for points in columns)
+    points = [mean(column) for column in zip(*(upload.points for upload in uploads), strict=True)]
+    if projector.region is not None:
+        return _pulled_back(projector.region, request, points, work)
+    projected = tuple(projector.constraint.project(point) for point in points)
     average = projected[1] if len(projected) > 1 else None
     work = work._replace(rounds=1, projections=len(projected))
     return Arrived(projected[0], average, work), projected
+
+
+def _pulled_back(
+    region: Region, request: Descend, points: Sequence[Array], work: Work
+) -> tuple[Arrived, tuple[Array, ...]]:
+    """Reply to a walk beyond equations: its end goes through the prox, its average is projected."""
+    found = region.prox(points[0], _stretch(request), request.hold)
+    hold = Hold(found.normal, *found.duals)
+    average = region.project(points[1]) if len(points) > 1 else None
+    work = work._replace(rounds=1, projections=len(points))
+    sent = (found.point,) if average is None else (found.point, average)
+    inside = request.dual is not None and request.dual.inside
+    return Arrived(found.point, average, work, hold=hold), (*sent, hold.coordinates) if inside else sent
+
+
+def _stretch(request: Descend) -> Array:
+    """Return t, the metric of the prox: that of the dual, or as far as the walk could go."""
+    if request.dual is not None and request.dual.prox:
+        return np.broadcast_to(metric_of(request.dual), request.start.shape)
+    ages = 1.0 + request.decay * (request.clock + np.arange(request.steps))
+    return np.full(request.start.shape, request.step_size * float(np.sum(1.0 / ages)))
 
 
 def tangent_part(constraint: Constraint, direction: Array) -> tuple[Array, int]:
@@ -66,27 +91,37 @@ def tangent_part(constraint: Constraint, direction: Array) -> tuple[Array, int]:
 
 def lower_median(values: Sequence[float]) -> float:
     """Return the middle value, the lower of two: one worker alone cannot choose it."""
-    return float(np.sort(values)[(len(values) - 1) // 2])
+    return values[0] if len(values) == 1 else float(np.sort(values)[(len(values) - 1) // 2])
 
 
 def _measured(
     projector: Projector, request: Gradient, uploads: Sequence[Upload], work: Work
 ) -> tuple[Measured, tuple[Array, ...]]:
     """Reply to a gradient: with its projection, or with the certificate of the duals that stand for one."""
-    value = float(np.mean([upload.value for upload in uploads]))
-    size = lower_median([abs(upload.value) for upload in uploads])
+    beyond = 0.0 if projector.region is None else projector.region.polyhedral.value(request.point)
+    value = sum(upload.value for upload in uploads) / len(uploads) + beyond
+    size = lower_median([abs(upload.value + beyond) for upload in uploads])
     directions = [upload.direction for upload in uploads if upload.direction is not None]
     if not directions:
         # P takes means over workers, P h = 0: ||P grad F||^2 is at most the mean of ||grad f_k - h_k||^2.
         certificate = float(np.mean([upload.misfit for upload in uploads]))
         scale = lower_median([upload.scale for upload in uploads])
-        return Measured(request.point, value, certificate, scale, None, None, work, size=size), ()
+        bends = [upload.curvature for upload in uploads if upload.curvature is not None]
+        reply = Measured(request.point, value, certificate, scale, None, None, work, size=size)
+        return reply._replace(diagonal=mean(bends) if bends else None), ()
     full = mean(directions)
-    tangent, vectors = tangent_part(projector.constraint, full)
-    certificate, scale = float(tangent @ tangent), float(np.linalg.norm(full))
+    held = projector.held(request, full)
+    pull = full if held is None else held.residual
+    tangent, vectors = tangent_part(projector.constraint, pull)
+    certificate, scale = float(tangent @ tangent), norm(full)
     work = work._replace(rounds=1, projections=vectors)
-    curved = projector.curved(request, tangent)
+    curved = projector.curved(request, full, tangent)
+    normal = pull - tangent
     reply = Measured(
-        request.point, value, certificate, scale, tangent, full - tangent, work, size=size, curved=curved
+        request.point, value, certificate, scale, tangent, normal, work, size=size, curved=curved
     )
+    if held is not None:
+        hold = Hold(normal, *held.duals)
+        bound = projector.fenchel(request.point, value, full, hold)
+        reply = reply._replace(hold=hold, slack=held.slack, fenchel=bound)
     return reply, (tangent,)

@@ -67,7 +67,7 @@ class Engine(ABC):
 
     def project(self, problem: Problem, x: Array) -> Array:
         """Return the common feasible point nearest to x."""
-        return problem.constraint.project(x)
+        return problem.constraint.project(x) if problem.region is None else problem.region.project(x)
 
     def blank(self, problem: Problem) -> Any:
         """Return the memory of workers that have not worked yet."""

@@ -11,13 +11,25 @@ from typing import NamedTuple
 
 import numpy as np
 
-from tether.arrays import Array
+from tether.arrays import Array, norm
 from tether.constraints.base import Constraint
 from tether.constraints.in_metric import MetricTangent
 from tether.engines.uploads import Upload, mean
 from tether.metric import NotFinite, metric_of
 from tether.problem import Problem
-from tether.requests import Curvature, Curved, Gradient, Measured, Reply, Request
+from tether.region import Held, Region
+from tether.requests import (
+    UNSOUGHT,
+    Curvature,
+    Curved,
+    Fenchel,
+    Gradient,
+    Hold,
+    Measured,
+    Reply,
+    Request,
+    Target,
+)
 
 
 class Projector(NamedTuple):
@@ -26,13 +38,15 @@ class Projector(NamedTuple):
     constraint: Constraint
     metric: MetricTangent | None = None
     asked: Curvature | None = None  # what the metric was made of
+    region: Region | None = None  # what there is beyond equations
 
-    def curved(self, request: Gradient, tangent: Array) -> Curved | None:
+    def curved(self, request: Gradient, gradient: Array, tangent: Array) -> Curved | None:
         """Return what the metric says of a point, given P grad F: P_M g and P_M P g are the same."""
         if self.metric is None or self.asked is None:
             return None
         try:
             image, images = self.metric.tangent(tangent), self._images(request.beside)
+            target = self._target(request, gradient) if request.model else None
         except NotFinite:
             return None
         decrement = float(tangent @ image)
@@ -40,9 +54,47 @@ class Projector(NamedTuple):
             return None
         exact = self.metric.exact and self.asked.share >= 1.0
         concordance = self.asked.concordance if exact else math.inf
-        smallest = self.metric.smallest if math.isfinite(concordance) and self.asked.spectrum else 0.0
-        distance = float(np.linalg.norm(request.point - self.asked.point))
-        return Curved(image, images, decrement, distance, smallest, concordance, self.metric.metric.error)
+        distance = norm(request.point - self.asked.point)
+        smallest = self._smallest(concordance, distance, norm(image))
+        error = self.metric.metric.error
+        return Curved(image, images, decrement, distance, smallest, concordance, error, target)
+
+    def _target(self, request: Gradient, gradient: Array) -> Target:
+        """Return the minimum of the quadratic model on the region, from where the point is."""
+        assert self.region is not None and self.metric is not None
+        x = request.point
+        found = self.region.least(self.metric.metric, x, gradient, request.hold)
+        if found is None:
+            raise NotFinite("the quadratic model of F has no minimum that can be found.")
+        fall = self.region.fall(x, gradient, found.point)
+        return Target(found.point, Hold(found.normal, *found.duals), fall)
+
+    def held(self, request: Gradient, gradient: Array) -> Held | None:
+        """Return subgradients that may hold a point, by the request's hint; None on a plane."""
+        if self.region is None:
+            return None
+        hold = request.hold
+        normal, rows = (None, None) if hold is None else (hold.normal, hold.rows)
+        return self.region.held(request.point, gradient, normal, rows)
+
+    def fenchel(self, x: Array, value: float, gradient: Array, hold: Hold) -> Fenchel | None:
+        """Return what the conjugates of F and psi say of the gap, given F + psi."""
+        if self.region is None or not math.isfinite(value):
+            return None
+        return self.region.fenchel(x, value - self.region.polyhedral.value(x), gradient, hold)
+
+    def _smallest(self, concordance: float, distance: float, length: float) -> float:
+        """Return a bound on the eigenvalues of the metric, where a gap may be bounded by it.
+
+        The smallest m is at most <u, M u> / ||u||^2 of u = P_M grad F, the decrement over its length squared.
+        So k l >= R ||u|| in the bound of `tether.run.seen`, which wants k l < exp(-R r) at a distance r.
+        """
+        assert self.metric is not None and self.asked is not None
+        if not math.isfinite(concordance) or not self.asked.spectrum:
+            return 0.0
+        if concordance * length >= math.exp(-concordance * distance):
+            return UNSOUGHT
+        return self.metric.smallest
 
     def _images(self, vectors: Array | None) -> Array | None:
         if vectors is None or self.metric is None:
@@ -64,19 +116,22 @@ class Centre:
 
     def asked(self, problem: Problem, request: Request) -> Request:
         """Return a request as workers hear it: without second derivatives that are here already."""
-        if not isinstance(request, Gradient) or request.metric is None:
+        if problem.region is not None and request.dual is not None and request.dual.inside:
+            request = request._replace(pieces=problem.region.polyhedral.coordinates)
+        request = request if request.hold is None else request._replace(hold=None)
+        if not isinstance(request, Gradient) or request.metric is None or not request.tangent:
             return request
         metric = None if self._holds(problem, request) else request.metric
-        return request._replace(metric=metric, beside=None)
+        return request._replace(metric=metric, beside=None, hold=None, model=False)
 
     def projector(self, problem: Problem, request: Request, uploads: Sequence[Upload]) -> Projector:
         """Return what projects the answers to a request; a new metric is made of what workers sent."""
-        if not isinstance(request, Gradient) or request.metric is None:
-            return Projector(problem.constraint)
+        if not isinstance(request, Gradient) or request.metric is None or not request.tangent:
+            return Projector(problem.constraint, region=problem.region)
         self._new = self._metric
         if not self._holds(problem, request):
             self._new = _metric(problem, request.metric, uploads)
-        return Projector(problem.constraint, self._new, request.metric)
+        return Projector(problem.constraint, self._new, request.metric, problem.region)
 
     def hear(self, problem: Problem, request: Request, reply: Reply) -> None:
         """Remember which metric is here; the one before, if the reply shows that a new one made no sense."""

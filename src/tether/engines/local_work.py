@@ -12,12 +12,13 @@ from typing import NamedTuple
 
 import numpy as np
 
-from tether.arrays import Array, Indices
+from tether.arrays import Array, Indices, norm
 from tether.engines.sampling import Pass, Stream, batches
 from tether.engines.uploads import Upload, check_form
 from tether.objectives.base import Evaluation, Objective
 from tether.objectives.shares import Shares
 from tether.objectives.walk import Averaging, Walk
+from tether.polyhedral import Pieces
 from tether.requests import Curvature, Descend, Dual, Gradient, Request
 from tether.threads import all_blas_threads, all_taken
 
@@ -45,6 +46,7 @@ class Local(NamedTuple):
     steps: int = 0
     gradients: int = 0
     curvature: Array | None = None  # second derivatives, to be averaged
+    slopes: Array | None = None  # that single variables have of their own
 
 
 class Done(NamedTuple):
@@ -102,7 +104,11 @@ def settle(request: Request, local: Local, projected: tuple[Array, ...], memory:
         h = h if request.shift is None else h - request.shift
     else:
         moved = projected[0] - local.points[0]
-        h = request.dual.rate * moved if local.dual is None else local.dual + request.dual.rate * moved
+        if request.dual.prox:
+            h = moved / metric_of(request.dual)
+            h = h + projected[-1] if request.dual.inside else h
+        else:
+            h = request.dual.rate * moved if local.dual is None else local.dual + request.dual.rate * moved
     past = [] if memory.duals is None else list(memory.duals[:-1] if request.dual.renew else memory.duals)
     return memory._replace(duals=np.stack([*past, h][-request.dual.keep :]))
 
@@ -114,12 +120,13 @@ def report(local: Local, seconds: float = 0.0) -> Upload:
         return Upload(local.points, None, steps=local.steps, gradients=local.gradients, seconds=seconds)
     gradient = evaluation.gradient
     misfit = gradient if local.dual is None else gradient - local.dual
+    misfit = misfit if local.slopes is None else misfit + local.slopes
     return Upload(
         (),
         local.direction,
         evaluation.value,
         float(misfit @ misfit),
-        float(np.linalg.norm(gradient)),
+        norm(gradient),
         0,
         local.gradients,
         seconds,
@@ -147,8 +154,16 @@ def _measure(worker: Worker, request: Gradient, memory: Memory) -> tuple[Local, 
     evaluation = memory.evaluation
     assert evaluation is not None
     direction = evaluation.gradient if request.tangent else None
-    local = Local((), direction, evaluation, dual_of(request.dual, memory), gradients=spent)
+    h = dual_of(request.dual, memory)
+    slopes = None if request.pieces is None else _slopes(request.pieces, evaluation, h, request.point)
+    local = Local((), direction, evaluation, h, gradients=spent, slopes=slopes)
     return (local, memory) if request.metric is None else _bend(worker, request.metric, local, memory)
+
+
+def _slopes(pieces: Pieces, evaluation: Evaluation, h: Array | None, x: Array) -> Array:
+    """Return the slopes that hold single variables at x as well as they can, given h."""
+    pull = evaluation.gradient if h is None else evaluation.gradient - h
+    return pieces.nearest(-pull, x)
 
 
 def _bend(worker: Worker, asked: Curvature, local: Local, memory: Memory) -> tuple[Local, Memory]:
@@ -186,12 +201,27 @@ def _walk(worker: Worker, request: Descend, memory: Memory) -> tuple[Local, Memo
         walk = _first_step_at_anchor(walk)
     walked = (worker.objective if shares is None else shares.walker).descend(walk)
     points: tuple[Array, ...] = (_without_momentum(request, walked.end),)
+    if request.dual is not None and request.dual.prox:
+        points = (_before_prox(request, request.dual, memory, h, points[0]),)
     if walked.averaging is not None and request.average is not None:
         total, weight = walked.averaging.total, walked.averaging.weight
         memory = memory._replace(total=total, weight=weight, since=request.average.since)
         if request.average.collect:
             points = (*points, total / weight)
     return Local(points, None, None, h, request.steps, spent + walked.gradients), memory
+
+
+def _before_prox(request: Descend, dual: Dual, memory: Memory, h: Array | None, w: Array) -> Array:
+    """Return w + t (s - h), whose prox leaves w where it is if s and h hold it there."""
+    force = np.zeros_like(w) if h is None else -h
+    if request.pieces is not None and memory.evaluation is not None:
+        force = force + _slopes(request.pieces, memory.evaluation, h, w)
+    return w + metric_of(dual) * force
+
+
+def metric_of(dual: Dual) -> Array | float:
+    """Return t, in whose metric the end of a walk is projected."""
+    return 1.0 / dual.rate if dual.metric is None else dual.metric
 
 
 def _at_anchor(objective: Objective, anchor: Array, memory: Memory) -> tuple[Memory, int]:
@@ -236,6 +266,7 @@ def _plan(request: Descend, memory: Memory, h: Array | None, drawn: Indices | No
         decay=request.decay,
         clock=request.clock,
         averaging=_sum_so_far(request, memory),
+        pieces=request.pieces,
     )
 
 
@@ -254,6 +285,10 @@ def _with_momentum(request: Descend) -> Array:
     """Return x = anchor + theta (u - anchor): it steps by eta g when u steps by (eta/theta) g."""
     if request.momentum == 1.0 or request.anchor is None:
         return request.start
+    if request.pieces is not None:
+        raise ValueError(
+            f"momentum must be 1 in a walk with pieces, which act on x and not on u; got {request.momentum}."
+        )
     return request.anchor + request.momentum * (request.start - request.anchor)
 
 
@@ -268,6 +303,7 @@ def _first_step_at_anchor(walk: Walk) -> Walk:
     """Take the step whose gradient is the anchor's, where the stochastic part vanishes."""
     assert walk.anchor is not None and walk.shift is not None
     x = walk.start - walk.step_size * (walk.shift + walk.ridge * walk.anchor)
+    x = x if walk.pieces is None else walk.pieces.prox(x, walk.step_size)
     averaging = walk.averaging
     if averaging is not None:
         averaging = averaging.add(x if averaging.after else walk.anchor, walk.step_size)

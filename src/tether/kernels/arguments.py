@@ -48,6 +48,11 @@ class Steps(NamedTuple):
     drift: NDArray[np.float64]  # the constant part of every step; empty: zero
     slopes: NDArray[np.float64]  # at the anchor, one row a sample; empty: no anchor
 
+    @property
+    def even(self) -> tuple[Any, ...]:
+        """A walk whose steps are all of one length."""
+        return self.order, self.batch, self.step_size, self.ridge, self.drift, self.slopes
+
 
 class Mean(NamedTuple):
     """The running weighted sum of iterates."""

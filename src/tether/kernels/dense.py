@@ -5,6 +5,7 @@ each coefficient that is loaded and stay in the first cache until they are used 
 takes about twice as long.
 """
 
+from tether.kernels.catch_up import shrunk, within
 from tether.kernels.codes import MULTINOMIAL
 from tether.kernels.losses import loss_of, softmax_slopes
 from tether.kernels.options import inlined, kernel
@@ -88,6 +89,16 @@ def _drift(drift, shrink, eta, w):
             w[k, j] = shrink * w[k, j] - (eta * drift[k, j] if drift.size else 0.0)
 
 
+@kernel
+def _settle(w, pieces, eta):
+    """Apply the prox of the pieces to every coefficient."""
+    lower, upper, left, right = pieces
+    for k in range(len(w)):
+        for j in range(w.shape[1]):
+            moved = shrunk(w[k, j], -eta * left[k, j], eta * right[k, j])
+            w[k, j] = within(moved, lower[k, j], upper[k, j])
+
+
 @inlined
 def _accumulate(w, total, fade):
     for k in range(len(w)):
@@ -99,9 +110,13 @@ def _accumulate(w, total, fade):
 def walk(
     rows, code, parameter, y, weights, ones,
     order, size, step_size, decay, clock, ridge, drift, slopes,
-    convexity, weight, after, on, w, total, change,
+    convexity, weight, after, on, w, total, change, pieces,
 ):  # fmt: skip
-    """Walk from w, in place, and return the weight of the running sum; ``change`` has a row a sample."""
+    """Walk from w, in place, and return the weight of the running sum.
+
+    ``change`` has a row a sample. ``pieces`` is None or four arrays shaped as w; walks without are compiled
+    apart, so that they take no notice of it.
+    """
     fours = size - size % 4
     for t in range(len(order) // size):
         first, eta = t * size, step_size / (1.0 + decay * (clock + t))
@@ -130,6 +145,8 @@ def walk(
             for s in range(size):
                 for k in range(len(w)):
                     w[k, w.shape[1] - 1] += factor * change[s, k]
+        if pieces is not None:
+            _settle(w, pieces, eta)
         if on and after:
             _accumulate(w, total, fade)
         weight = fade * weight + 1.0

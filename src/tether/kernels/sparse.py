@@ -1,8 +1,12 @@
 """Sparse rows, one output: a step costs the row's non-zeros, whatever the dimension."""
 
+import numpy as np
+
+from tether.kernels.catch_up import passes_zero, places, powers, shrunk, through_zero, within
 from tether.kernels.losses import loss_of, slope_of
 from tether.kernels.options import kernel
 from tether.kernels.prefetch import prefetch
+from tether.kernels.sparse_pieces import TABLE_LEAD, enter, laid_out, read_off
 from tether.kernels.sparse_walk import (
     accumulate,
     ask_ahead,
@@ -87,6 +91,122 @@ def walk(
     write_out(pair, q, total, (a, b), sums)
     x[:] = pair[:, :1]
     return sums[3]
+
+
+@kernel
+def walk_with_pieces(
+    data,
+    indices,
+    indptr,
+    code,
+    parameter,
+    y,
+    weights,
+    ones,
+    order,
+    size,
+    step_size,
+    ridge,
+    drift,
+    slopes,
+    walls,
+    kinks,
+    x,
+    change,
+):
+    """Walk from x, in place, with steps of one length and a prox at the end of each.
+
+    ``walls`` and ``kinks``, the slopes, may be None: each kind of pieces has a compiled walk of its own.
+    """
+    table, last, steps = laid_out(x, drift, kinks, step_size), len(x) - 1, len(order) // size
+    loss, flat = step_size * ridge, table.ravel()
+    shrink, scale = 1.0 - loss, -step_size / size
+    near, far = powers(loss, steps)
+    wall = flat if walls is None else walls.ravel()
+    entry, missed, before = np.empty(len(x) + 1, np.int64), np.empty(len(x) + 1), np.empty(len(x) + 1)
+    for step in range(steps):
+        t = float(step)
+        for s in range(size):
+            now = step * size + s
+            soon = ask_ahead(data, indices, indptr, order, now)
+            prefetch(y, soon)
+            prefetch(slopes, soon)
+            i = order[min(now + TABLE_LEAD, len(order) - 1)]
+            for k in range(indptr[i], indptr[i + 1]):
+                prefetch(flat, 4 * np.int64(indices[k]))
+                if walls is not None:
+                    prefetch(wall, 2 * np.int64(indices[k]))
+            i, z, late = order[now], 0.0, 0
+            for k in range(indptr[i], indptr[i + 1]):
+                j = indices[k]
+                w, below, above, n = table[j, 0], table[j, 1], table[j, 2], t - table[j, 3]
+                few, many = places(n)
+                a, b = near[few, 0] * far[many, 0], near[few, 1] + near[few, 0] * far[many, 1]
+                moved = shrunk(a * w, b * below, b * above)
+                if (
+                    kinks is not None
+                ):  # noted without a branch: one guessed wrong takes longer than all of this
+                    entry[late], missed[late], before[late] = k, n, w
+                    late += passes_zero(w, moved, below, above)
+                if walls is not None:
+                    if step > 0:  # the start may be beyond walls
+                        moved = within(moved, walls[j, 0], walls[j, 1])
+                table[j, 0] = moved
+                if size > 1:
+                    table[j, 3] = t
+                z += data[k] * moved
+            for c in range(late):
+                k = entry[c]
+                j = indices[k]
+                moved = through_zero(before[c], table[j, 1], table[j, 2], missed[c], near, far, loss)
+                if walls is not None:
+                    if step > 0:
+                        moved = within(moved, walls[j, 0], walls[j, 1])
+                z += data[k] * (moved - table[j, 0])
+                table[j, 0] = moved
+            if ones:  # which has never missed a step
+                z += table[last, 0]
+            d = slope_of(code, parameter, z, y[i])
+            if len(slopes):
+                d -= slopes[i]
+            change[s] = scale * (d * weights[i] if len(weights) else d)
+        if size == 1:  # a row has no coefficient twice: both halves of the step at once
+            i, d = order[step], change[0]
+            for k in range(indptr[i], indptr[i + 1]):
+                j = indices[k]
+                w = shrunk(shrink * table[j, 0] + d * data[k], table[j, 1], table[j, 2])
+                if walls is not None:
+                    w = within(w, walls[j, 0], walls[j, 1])
+                table[j, 0], table[j, 3] = w, t + 1.0
+        else:
+            for s in range(size):
+                i, d = order[step * size + s], change[s]
+                for k in range(indptr[i], indptr[i + 1]):
+                    j = indices[k]
+                    first = table[j, 3] == t
+                    table[j, 0] = (shrink if first else 1.0) * table[j, 0] + d * data[k]
+                    table[j, 3] = t + 0.5
+            for s in range(size):
+                i = order[step * size + s]
+                for k in range(indptr[i], indptr[i + 1]):
+                    j = indices[k]
+                    if table[j, 3] < t + 1.0:
+                        w = shrunk(table[j, 0], table[j, 1], table[j, 2])
+                        if walls is not None:
+                            w = within(w, walls[j, 0], walls[j, 1])
+                        table[j, 0], table[j, 3] = w, t + 1.0
+        if ones:
+            w = shrink * table[last, 0]
+            for s in range(size):
+                w += change[s]
+            w = shrunk(w, table[last, 1], table[last, 2])
+            if walls is not None:
+                w = within(w, walls[last, 0], walls[last, 1])
+            table[last, 0], table[last, 3] = w, t + 1.0
+        if walls is not None:
+            if step == 0:
+                enter(table, walls, shrink)
+    read_off(table, walls, float(steps), near, far, loss, x)
 
 
 @kernel

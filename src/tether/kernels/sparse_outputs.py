@@ -1,7 +1,9 @@
 """Sparse rows, several outputs (multinomial): as `tether.kernels.sparse`, with K numbers a coefficient."""
 
+from tether.kernels.catch_up import passes_zero, places, powers, shrunk, through_zero, within
 from tether.kernels.losses import softmax_slopes
 from tether.kernels.options import inlined, kernel
+from tether.kernels.sparse_pieces import enter, laid_out, read_off
 from tether.kernels.sparse_walk import (
     accumulate,
     ask_ahead,
@@ -103,6 +105,95 @@ def walk(
     write_out(pair, q, total, (a, b), sums)
     x[:] = pair[:, :outputs]
     return sums[3]
+
+
+@kernel
+def walk_with_pieces(
+    data,
+    indices,
+    indptr,
+    code,
+    parameter,
+    y,
+    weights,
+    ones,
+    order,
+    size,
+    step_size,
+    ridge,
+    drift,
+    slopes,
+    walls,
+    kinks,
+    x,
+    change,
+):
+    """Walk from x, in place, with steps of one length and a prox at the end of each; K columns everywhere."""
+    table, outputs, steps = laid_out(x, drift, kinks, step_size), x.shape[1], len(order) // size
+    loss, stamp = step_size * ridge, 3 * outputs
+    shrink, scale, last = 1.0 - loss, -step_size / size, len(x) - 1
+    near, far = powers(loss, steps)
+    for step in range(steps):
+        t = float(step)
+        for s in range(size):
+            now = step * size + s
+            ask_ahead(data, indices, indptr, order, now)
+            i = order[now]
+            begin, end = indptr[i], indptr[i + 1]
+            for k in range(begin, end):
+                j = indices[k]
+                n = t - table[j, stamp]
+                few, many = places(n)
+                a, b = near[few, 0] * far[many, 0], near[few, 1] + near[few, 0] * far[many, 1]
+                table[j, stamp] = t
+                for c in range(outputs):
+                    w, below, above = table[j, c], table[j, outputs + c], table[j, 2 * outputs + c]
+                    moved = shrunk(a * w, b * below, b * above)
+                    if kinks is not None:
+                        if passes_zero(w, moved, below, above):
+                            moved = through_zero(w, below, above, n, near, far, loss)
+                    if walls is not None:
+                        if step > 0:  # the start may be beyond walls
+                            moved = within(moved, walls[j, c], walls[j, outputs + c])
+                    table[j, c] = moved
+            change[s, :] = 0.0
+            _predict(data, indices, begin, end, ones, table, 0, 1.0, change, s)
+            softmax_slopes(change, s, y[i])
+            for c in range(outputs):
+                if len(slopes):
+                    change[s, c] -= slopes[i, c]
+                if len(weights):
+                    change[s, c] *= weights[i]
+        if ones:  # which has never missed a step
+            for c in range(outputs):
+                table[last, c] *= shrink
+            table[last, stamp] = t + 0.5
+        for s in range(size):
+            i = order[step * size + s]
+            begin, end = indptr[i], indptr[i + 1]
+            for k in range(begin, end):
+                j = indices[k]
+                if table[j, stamp] == t:
+                    table[j, stamp] = t + 0.5
+                    for c in range(outputs):
+                        table[j, c] *= shrink
+            _spread(data, indices, begin, end, ones, table, scale, change, s)
+        for s in range(size):
+            i = order[step * size + s]
+            begin, end = indptr[i], indptr[i + 1]
+            for k in range(begin, end + ones):
+                j = indices[k] if k < end else last
+                if table[j, stamp] < t + 1.0:
+                    table[j, stamp] = t + 1.0
+                    for c in range(outputs):
+                        w = shrunk(table[j, c], table[j, outputs + c], table[j, 2 * outputs + c])
+                        if walls is not None:
+                            w = within(w, walls[j, c], walls[j, outputs + c])
+                        table[j, c] = w
+        if walls is not None:
+            if step == 0:
+                enter(table, walls, shrink)
+    read_off(table, walls, float(steps), near, far, loss, x)
 
 
 @kernel

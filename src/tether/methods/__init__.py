@@ -39,7 +39,7 @@ __all__ = [
 #: Short names, as `tether.solve` takes them.
 NAMES: dict[str, Callable[[], Method]] = {
     "auto": Auto,
-    "skip": lambda: Anderson(ProxSkipSVRG(renew=True)),
+    "skip": lambda: Anderson(ProxSkipSVRG(renew=True, inside=True)),
     "p-sgd": lambda: DelayedSGD(interval=1),
     "dp-sgd": DelayedSGD,
     "p-svrg": lambda: DelayedSVRG(interval=1),

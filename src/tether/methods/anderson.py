@@ -154,7 +154,7 @@ class AndersonAlgorithm(Algorithm[AndersonState]):
         return self._forget(state) if self.method.starts_anew(inner) else state
 
     def _extrapolate(self, state: AndersonState, image: Array) -> AndersonState:
-        keep = self.memory + 1
+        keep = 1 if self.method.crosses(state.inner) else self.memory + 1
         misfits = np.vstack([state.misfits, image[:1] - state.start[:1]])[-keep:]
         images = np.concatenate([state.images, image[None]])[-keep:]
         weights = _mix(misfits, self.damping)

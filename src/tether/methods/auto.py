@@ -22,6 +22,7 @@ from tether.methods.costs import Costs
 from tether.methods.lbfgs import LBFGS, LBFGSAlgorithm, LBFGSState
 from tether.methods.newton import Newton, NewtonAlgorithm, NewtonState, work_of_sample
 from tether.methods.proxskip_svrg import ProxSkipSVRG
+from tether.methods.sequential import SequentialAlgorithm
 from tether.needs import Need
 from tether.problem import Facts
 from tether.requests import Gradient, Measured, Reply, Request
@@ -31,6 +32,7 @@ CHEAP_NEWTON = 25.0  # Newton's method that is likely to cost less goes first
 CHEAP_METRIC = 15.0  # passes: a metric that costs no more is worth having from the start
 INTERPRETED = 40.0  # times the work of a sample in a pass: a step that takes longer is not compiled
 GOOD_PACE = math.log(10.0) / 6.0  # gain of the certificate by cost that needs no comparison
+LARGEST_PROGRAM = 1_500  # variables up to which quadratic programs with a dense Hessian are quick
 PATIENCE = 0.25  # of what Newton's method costs, which the others have in any case
 ACCURACY = 1e-6  # of F, for guesses at how much is left to do
 
@@ -119,10 +121,12 @@ class Auto(Method):
     @property
     def needs(self) -> frozenset[Need]:
         """Those of the methods."""
-        return _FLAGSHIP.needs | _LBFGS.needs
+        return frozenset({Need.GRADIENTS})
 
-    def prepare(self, facts: Facts) -> "AutoAlgorithm":
+    def prepare(self, facts: Facts) -> "AutoAlgorithm | Algorithm[Any]":
         """Prepare the methods and choose the one to begin with."""
+        if facts.kinks:
+            return _beyond_planes(facts)
         newton = _newton(facts)
         costs, unfit = Costs.of(facts, newton), _unfit_for_walks(facts)
         if costs.newton <= CHEAP_NEWTON or _has_cheap_metric(newton):
@@ -144,6 +148,15 @@ class Auto(Method):
         )
 
 
+def _beyond_planes(facts: Facts) -> Algorithm[Any]:
+    """Return sequential quadratic programs where the Hessian is not too large for them, else the flagship."""
+    known = facts.second_order
+    fits = known.separable or (math.isfinite(known.full) and facts.dim <= LARGEST_PROGRAM)
+    if fits or _unfit_for_walks(facts) is not None:
+        return Newton().prepare(facts)
+    return _FLAGSHIP.prepare(facts)
+
+
 def _has_cheap_metric(newton: NewtonAlgorithm | None) -> bool:
     """Say whether a Kronecker metric, which saves most iterations of L-BFGS, costs but a few."""
     return newton is not None and newton.form == KRONECKER and newton.price <= CHEAP_METRIC
@@ -160,7 +173,7 @@ def _unfit_for_walks(facts: Facts) -> Reason | None:
     return None if facts.smoothness.exact else Reason.ESTIMATED_SMOOTHNESS
 
 
-_FLAGSHIP = Anderson(ProxSkipSVRG(renew=True))
+_FLAGSHIP = Anderson(ProxSkipSVRG(renew=True, inside=True))
 _LBFGS = LBFGS()
 
 
@@ -168,7 +181,9 @@ def _newton(facts: Facts) -> NewtonAlgorithm | None:
     """Return Newton's method where there are second derivatives."""
     known = facts.second_order
     offered = math.isfinite(min(known.full, known.kronecker, known.diagonal))
-    return Newton().prepare(facts) if offered else None
+    found = Newton().prepare(facts) if offered else None
+    assert not isinstance(found, SequentialAlgorithm)
+    return found
 
 
 @final

@@ -142,6 +142,10 @@ class StageWiseAlgorithm(Algorithm[S]):
         """Say whether the stage about to run has nothing to do with the stages before it."""
         return False
 
+    def crosses(self, state: S) -> bool:
+        """Say whether the last stage went to another face of the region, which no stage before knows."""
+        return False
+
     def remembering(self, memory: int) -> Self:
         """Return this algorithm with room for the duals of that many stages; most keep none."""
         return self

@@ -105,7 +105,7 @@ class DelayedSGD(Method):
     @property
     def needs(self) -> frozenset[Need]:
         """It only walks, and the answer may be an average."""
-        return frozenset({Need.PLANE, Need.AVERAGES} if self._averages else {Need.PLANE})
+        return frozenset({Need.AVERAGES} if self._averages else ())
 
     def prepare(self, facts: Facts) -> "DelayedSGDAlgorithm":
         """Fill the open settings."""

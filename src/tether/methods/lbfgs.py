@@ -10,7 +10,7 @@ from typing import ClassVar, NamedTuple, final
 
 import numpy as np
 
-from tether.arrays import Array
+from tether.arrays import Array, norm
 from tether.methods.base import Algorithm, Method
 from tether.methods.parameters import check_settings, positive
 from tether.problem import Facts
@@ -124,7 +124,7 @@ class LBFGSAlgorithm(Algorithm[LBFGSState]):
     def _shorten(self, state: LBFGSState, value: float, before: float, after: float) -> LBFGSState:
         """Try a shorter step: the first time one that the growth of curvature allows, where that is known."""
         shorter = _shorter(state, value, before, after)
-        reach = self.concordance * state.length * float(np.linalg.norm(state.direction))
+        reach = self.concordance * state.length * norm(state.direction)
         if state.trials or math.isfinite(value) or not 0.0 < reach < math.inf:
             return shorter
         return shorter._replace(length=state.length * math.log1p(reach) / reach)
@@ -133,20 +133,23 @@ class LBFGSAlgorithm(Algorithm[LBFGSState]):
         """Keep the curvature pair of an accepted step, if it has curvature; drop all if they led nowhere."""
         assert reply.gradient is not None and state.gradient is not None
         s, y = state.length * state.direction, reply.gradient - state.gradient
-        noise = SMALLEST_CHANGE * float(np.linalg.norm(state.gradient))
+        noise = SMALLEST_CHANGE * norm(state.gradient)
         idle = state.idle + 1 if _leads_nowhere(state, reply) else 0
         state = state._replace(idle=idle, stage=state.stage + 1)
         if idle:
             return without_pairs(state)
-        change = float(np.linalg.norm(y))
-        flat = float(s @ y) <= 1e-14 * float(np.linalg.norm(s)) * change or change <= noise
+        change = norm(y)
+        flat = float(s @ y) <= 1e-14 * norm(s) * change or change <= noise
         if flat or state.image is None:
             return state
-        pairs = zip(
-            (state.steps, state.changes, state.images), (s, y, image_of(reply) - state.image), strict=True
-        )
-        steps, changes, images = (np.vstack(pair)[-self.memory :] for pair in pairs)
+        steps, changes = self._with(state.steps, s), self._with(state.changes, y)
+        plain = state.images is state.changes and state.image is state.gradient and reply.curved is None
+        images = changes if plain else self._with(state.images, image_of(reply) - state.image)
         return state._replace(steps=steps, changes=changes, images=images)
+
+    def _with(self, kept: Array, newest: Array) -> Array:
+        """Return the vectors that are kept, and the newest behind them."""
+        return np.vstack([kept, newest])[-self.memory :]
 
     def _turn(self, state: LBFGSState, reply: Measured) -> LBFGSState:
         """Choose the next direction at an accepted point."""
@@ -156,7 +159,7 @@ class LBFGSAlgorithm(Algorithm[LBFGSState]):
         if float(direction @ reply.gradient) >= 0:  # rounding has spoilt the pairs
             state = without_pairs(state)
             direction = -scale * image
-        still = float(np.linalg.norm(reply.gradient)) <= GRADIENT_ROUNDING * reply.scale or state.idle >= 2
+        still = norm(reply.gradient) <= GRADIENT_ROUNDING * reply.scale or state.idle >= 2
         return state._replace(
             x=reply.point,
             value=reply.value,
@@ -176,8 +179,8 @@ class LBFGSAlgorithm(Algorithm[LBFGSState]):
         assert reply.gradient is not None
         if self.smoothness is not None:
             return 1.0 / self.smoothness
-        length = float(np.linalg.norm(reply.point)) or 1.0
-        return FIRST_SHARE * length / (float(np.linalg.norm(reply.gradient)) or 1.0)
+        length = norm(reply.point) or 1.0
+        return FIRST_SHARE * length / (norm(reply.gradient) or 1.0)
 
     def _shows_scale(self, state: LBFGSState, before: float, after: float) -> bool:
         """Say whether a short first step was long enough to see the curvature, which scales the next one."""
@@ -214,7 +217,7 @@ def _leads_nowhere(state: LBFGSState, reply: Measured) -> bool:
     if state.trials < TRIALS or state.noise <= FLOAT32_NOISE * reply.rounding:
         return False
     falls = state.value - reply.value > reply.rounding
-    return not falls and float(np.linalg.norm(reply.gradient)) > 0.99 * float(np.linalg.norm(state.gradient))
+    return not falls and norm(reply.gradient) > 0.99 * norm(state.gradient)
 
 
 def image_of(reply: Measured) -> Array:
@@ -257,17 +260,19 @@ def _inverse_hessian(state: LBFGSState, gradient: Array, image: Array, scale: fl
     """Apply the two-loop recursion; its first guess P_M is linear, so images of all vectors are at hand."""
     q, r = gradient.copy(), image.copy()
     pairs = list(zip(state.steps, state.changes, state.images, strict=True))
+    apart = state.images is not state.changes or image is not gradient  # else r is q until it is scaled
     kept = []
     for s, y, z in reversed(pairs):
-        rho = 1.0 / float(s @ y)
-        alpha = rho * float(s @ q)
+        rho = 1.0 / float(s.dot(y))
+        alpha = rho * float(s.dot(q))
         q -= alpha * y
-        r -= alpha * z
-        kept.append((rho, alpha))
+        if apart:
+            r -= alpha * z
+        kept.append((s, y, rho, alpha))
     if pairs:
         s, y, z = pairs[-1]
-        scale = float(s @ y) / float(y @ z)
-    r *= scale
-    for (s, y, _), (rho, alpha) in zip(pairs, reversed(kept), strict=True):
-        r += (alpha - rho * float(y @ r)) * s
+        scale = float(s.dot(y)) / float(y.dot(z))
+    r = scale * (r if apart else q)
+    for s, y, rho, alpha in reversed(kept):
+        r += (alpha - rho * float(y.dot(r))) * s
     return r

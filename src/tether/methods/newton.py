@@ -13,7 +13,7 @@ it is renewed after times that double.
 
 import math
 from dataclasses import dataclass, field, replace
-from typing import ClassVar, Literal, NamedTuple, final
+from typing import Any, ClassVar, Literal, NamedTuple, final
 
 import numpy as np
 
@@ -22,6 +22,8 @@ from tether.curvature import DIAGONAL, FORMS, FULL, KRONECKER
 from tether.methods.base import Algorithm, Method
 from tether.methods.lbfgs import LBFGS, LBFGSAlgorithm, LBFGSState, without_pairs
 from tether.methods.parameters import check_choice, check_settings
+from tether.methods.sequential import SequentialAlgorithm
+from tether.needs import Need
 from tether.problem import Facts
 from tether.requests import Curvature, Gradient, Measured, Reply
 
@@ -38,6 +40,8 @@ NAMES_OF_FORMS = {
     KRONECKER: "a Kronecker metric was",
     DIAGONAL: "the Hessian's diagonal was",
 }
+CHEAP_MODEL = 2.0  # iterations of sequential programs: a Hessian that costs less is always taken
+PROGRAM_STEPS = 10.0  # factorisations that a quadratic program takes
 PRODUCTS = 15.0  # of a factorisation in a nanosecond
 
 
@@ -101,7 +105,12 @@ class Newton(Method):
         check_settings(self)
         check_choice("curvature", self.curvature, "auto", *FORMS)
 
-    def prepare(self, facts: Facts) -> "NewtonAlgorithm":
+    @property
+    def needs(self) -> frozenset[Need]:
+        """Gradients; beyond equations it solves quadratic programs."""
+        return frozenset({Need.GRADIENTS})
+
+    def prepare(self, facts: Facts) -> "NewtonAlgorithm | SequentialAlgorithm":
         """Choose the form of the second derivatives."""
         form = form_or_best(self.curvature, facts)
         exact = form == FULL or (form == DIAGONAL and facts.second_order.separable)
@@ -110,18 +119,24 @@ class Newton(Method):
         taking = facts.second_order.price(form)
         price = price_of_renewal(form, facts) - (1.0 - min(1.0, share)) * taking
         cheap = ALWAYS if facts.n_workers == 1 else ALWAYS_APART
-        return NewtonAlgorithm(
-            form=form,
-            refresh=self.refresh,
-            share=min(1.0, share),
-            inner=replace(inner, concordance=facts.second_order.concordance),
-            exact=exact and share >= 1.0,
-            outputs=facts.second_order.outputs,
-            price=price,
-            always=self.refresh == 1 or (exact and self.refresh is None and price <= cheap),
-            concordance=facts.second_order.concordance if exact and share >= 1.0 else math.inf,
-            spectrum=facts.dim <= SPECTRUM_LIMIT or facts.smoothness.convexity == 0.0,
-        )
+        settings: dict[str, Any] = {
+            "form": form,
+            "refresh": self.refresh,
+            "share": min(1.0, share),
+            "outputs": facts.second_order.outputs,
+            "price": price,
+            "always": self.refresh == 1 or (exact and self.refresh is None and price <= cheap),
+            "concordance": facts.second_order.concordance if exact and share >= 1.0 else math.inf,
+            "spectrum": facts.dim <= SPECTRUM_LIMIT or facts.smoothness.convexity == 0.0,
+        }
+        if facts.kinks:
+            settings["price"] = price / (1.0 + price_of_program(form, facts))
+            settings["always"] = self.refresh == 1 or (
+                self.refresh is None and settings["price"] <= CHEAP_MODEL
+            )
+            return SequentialAlgorithm(**settings)
+        inner = replace(inner, concordance=facts.second_order.concordance)
+        return NewtonAlgorithm(**settings, inner=inner, exact=exact and share >= 1.0)
 
 
 def form_or_best(form: str, facts: Facts) -> str:
@@ -158,6 +173,13 @@ def price_of_renewal(form: str, facts: Facts) -> float:
         DIAGONAL: m * m * p,
     }[form]
     return facts.second_order.price(form) + products / (PRODUCTS * facts.n_samples * work_of_sample(facts))
+
+
+def price_of_program(form: str, facts: Facts) -> float:
+    """Return what the minimum of a quadratic model on a region costs, in passes, about."""
+    p = float(facts.dim)
+    products = PROGRAM_STEPS * (p**3 / 3 if form != DIAGONAL else 100.0 * p)
+    return products / (PRODUCTS * facts.n_samples * work_of_sample(facts))
 
 
 def work_of_sample(facts: Facts) -> float:

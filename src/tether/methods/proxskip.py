@@ -71,8 +71,8 @@ class ProxSkip(Method):
 
     @property
     def needs(self) -> frozenset[Need]:
-        """It only walks."""
-        return frozenset({Need.PLANE})
+        """It only walks, and its projection may be a prox."""
+        return frozenset()
 
     def prepare(self, facts: Facts) -> "ProxSkipAlgorithm":
         """Fill the open settings."""
@@ -85,6 +85,7 @@ class ProxSkip(Method):
             random=self.random,
             seed=facts.seed if self.seed is None else self.seed,
             default_step=default,
+            kinks=facts.kinks,
         )
 
 
@@ -100,6 +101,7 @@ class ProxSkipAlgorithm(Algorithm[ProxSkipState]):
     random: bool
     seed: int
     default_step: float = field(repr=False)  # what an open step size would be
+    kinks: bool = field(default=False, repr=False)  # projections are proxes
 
     def start(self, x: Array, clock: int = 0) -> ProxSkipState:
         """Begin at a feasible point with h = 0."""
@@ -117,7 +119,7 @@ class ProxSkipAlgorithm(Algorithm[ProxSkipState]):
             step_size=self.step_size,
             batch_size=None,
             clock=state.clock,
-            dual=Dual(1 / (self.step_size * self.interval)),
+            dual=Dual(1 / (self.step_size * self.interval), prox=self.kinks),
         )
 
     def tell(self, state: ProxSkipState, reply: Reply) -> ProxSkipState:

@@ -8,6 +8,12 @@ The dual of ProxSkip together with the anchors of SVRG. A stage is
 
 so a stage may cost a single projection. Since P h = 0, ||grad F(x) - h||^2 bounds ||P grad F(x)||^2 and
 certifies x without one.
+
+Beyond equations the projection is a prox, and -h a subgradient of psi but for a normal of the plane. With
+``inside`` the slopes s of single variables act within the walk, which takes place on F + g, and the prox is
+that of g and of what couples variables together, in a diagonal metric t_j = min(eta m, 1/H_jj):
+
+    m steps  w <- prox_{eta g}( w - eta ( ... ) );   x' = prox(w + t (s - h));   h' = what holds x', without s
 """
 
 import math
@@ -19,6 +25,7 @@ import numpy as np
 
 from tether import theory
 from tether.arrays import Array
+from tether.curvature import DIAGONAL
 from tether.methods.base import StageWise, StageWiseAlgorithm
 from tether.methods.parameters import (
     Rule,
@@ -30,11 +37,13 @@ from tether.methods.parameters import (
     smaller_step,
     walking_step,
 )
+from tether.needs import Need
 from tether.problem import Facts
-from tether.requests import Arrived, Descend, Dual, Gradient, Measured, Reply, Request
+from tether.requests import Arrived, Curvature, Descend, Dual, Gradient, Hold, Measured, Reply, Request
 
 SLOW_FALL = 0.5  # of the certificate over a stage: if it falls less, h is under suspicion
 WALKED_TOO_FAR = 2 / 3  # of the certificate: if less is left without h, h is learned too slowly
+MOST_CROSSINGS = 0.001  # of the variables: a face that changes by less stands still
 FEWEST_DUALS = 2  # a renewal that is refused comes on top of the dual in use
 
 
@@ -63,12 +72,16 @@ class ProxSkipSVRGState(NamedTuple):
     weights: Array | None = None  # the mix of remembered duals that the stage starts with
     step: int = 0
     stage: int = 0
+    curvature: Array | None = None  # H_jj, where it is asked for
+    still: Array | None = None  # which variables the last stage left exactly where they were
+    crossed: bool = False  # others than the stage before
+    hold: Hold | None = None  # what the last prox found to hold x
 
 
 @final
 @dataclass(frozen=True, kw_only=True)
 class ProxSkipSVRG(StageWise):
-    """ProxSkip-LSVRG on an affine set, with anchors refreshed at projections.
+    """ProxSkip-LSVRG on an affine set or beyond, with anchors refreshed at projections.
 
     Parameters
     ----------
@@ -92,6 +105,8 @@ class ProxSkipSVRG(StageWise):
     renew : bool, default False
         Project the gradient at an anchor, one projection more, when the certificate falls slowly: long stages
         on well-conditioned problems learn h slowly. After a renewal that changed little, wait longer.
+    inside : bool, default False
+        Beyond equations, have bounds and l1 terms of single variables act inside the walks.
 
     Examples
     --------
@@ -113,6 +128,12 @@ class ProxSkipSVRG(StageWise):
     parameters: Rule = "practical"
     replacement: bool = False
     renew: bool = False
+    inside: bool = False
+
+    @property
+    def needs(self) -> frozenset[Need]:
+        """Gradients; its projection may be a prox."""
+        return frozenset({Need.GRADIENTS})
 
     def __post_init__(self) -> None:
         check_settings(self)
@@ -138,8 +159,11 @@ class ProxSkipSVRG(StageWise):
             random=self.random,
             seed=facts.seed if self.seed is None else self.seed,
             replacement=self.replacement,
-            renew=self.renew,
+            renew=self.renew and not facts.kinks,
             shares=shares,
+            kinks=facts.kinks,
+            inside=self.inside and facts.kinks,
+            bends=self.inside and facts.kinks and math.isfinite(facts.second_order.diagonal),
             default_step=default,
         )
 
@@ -166,6 +190,9 @@ class ProxSkipSVRGAlgorithm(StageWiseAlgorithm[ProxSkipSVRGState]):
     replacement: bool
     renew: bool
     shares: bool  # long rows come several times in a pass
+    kinks: bool = field(default=False, repr=False)  # projections are proxes
+    inside: bool = field(default=False, repr=False)  # slopes of single variables act inside walks
+    bends: bool = field(default=False, repr=False)  # with a metric of second derivatives
     keep: int = FEWEST_DUALS  # duals that workers remember
     default_step: float = field(repr=False)  # what an open step size would be
 
@@ -184,7 +211,9 @@ class ProxSkipSVRGAlgorithm(StageWiseAlgorithm[ProxSkipSVRGState]):
         if state.renewal == Renewal.DUE:
             return Gradient(state.anchor, dual=self._dual(state)._replace(seed=True))
         if not state.measured:
-            return Gradient(state.anchor, tangent=False, dual=self._dual(state))
+            bends = self.bends and state.curvature is None
+            metric = Curvature(state.anchor, DIAGONAL) if bends else None
+            return Gradient(state.anchor, tangent=False, dual=self._dual(state), metric=metric)
         steps = self._leg(state)
         return Descend(
             start=state.x,
@@ -196,13 +225,17 @@ class ProxSkipSVRGAlgorithm(StageWiseAlgorithm[ProxSkipSVRGState]):
             replacement=self.replacement,
             shares=self.shares,
             dual=self._dual(state, steps),
+            hold=state.hold,
         )
 
     def _dual(self, state: ProxSkipSVRGState, steps: int = 1) -> Dual:
         expected = self.interval if self.random else steps
         rate = 1 / (state.step_size * expected)
         over = state.step > 0 or state.renewal == Renewal.REFUSED
-        return Dual(rate, state.weights, self.keep, renew=over)
+        dual = Dual(rate, state.weights, self.keep, renew=over)
+        if not self.kinks:
+            return dual
+        return dual._replace(prox=True, inside=self.inside, metric=_metric(state.curvature, rate))
 
     def _leg(self, state: ProxSkipSVRGState) -> int:
         if self.random:
@@ -223,19 +256,30 @@ class ProxSkipSVRGAlgorithm(StageWiseAlgorithm[ProxSkipSVRGState]):
             return self._renewed(state, reply) if due else self._measured(state, reply)
         over = self._is_over(state, reply)
         steps = reply.work.steps
+        state = self._watched(state, reply.end) if self.kinks else state
         return state._replace(
             x=reply.end,
             anchor=reply.end if over else state.anchor,
             measured=not over,
             renewal=Renewal.NONE if over else state.renewal,
             weights=None,
+            hold=reply.hold,
             step=0 if over else state.step + steps,
             clock=state.clock + steps,
             stage=state.stage + over,
         )
 
+    def _watched(self, state: ProxSkipSVRGState, end: Array) -> ProxSkipSVRGState:
+        """Notice whether other variables than before are held where they are."""
+        still = end == state.x
+        before = state.still
+        crossed = before is None or np.count_nonzero(still != before) > MOST_CROSSINGS * len(still)
+        return state._replace(still=still, crossed=bool(crossed))
+
     def _measured(self, state: ProxSkipSVRGState, reply: Measured) -> ProxSkipSVRGState:
         """Note the certificate; if it falls slowly, h may be what is wrong with it."""
+        if reply.diagonal is not None:
+            state = state._replace(curvature=reply.diagonal)
         slow = reply.complete and SLOW_FALL * state.certificate < reply.certificate < math.inf
         if self.renew and slow and state.stage >= max(state.next_renewal, 1):
             return state._replace(renewal=Renewal.DUE, certificate=reply.certificate)
@@ -286,6 +330,10 @@ class ProxSkipSVRGAlgorithm(StageWiseAlgorithm[ProxSkipSVRGState]):
         """Say whether the stage starts with a renewed dual."""
         return state.renewal == Renewal.TAKEN
 
+    def crosses(self, state: ProxSkipSVRGState) -> bool:
+        """Say whether the last stage went to another face."""
+        return state.crossed
+
     def move(
         self, state: ProxSkipSVRGState, coordinates: tuple[Array, ...], weights: Array | None
     ) -> ProxSkipSVRGState:
@@ -309,6 +357,11 @@ class ProxSkipSVRGAlgorithm(StageWiseAlgorithm[ProxSkipSVRGState]):
     def remedy(self) -> str:
         """Advise a smaller step."""
         return smaller_step(self.step_size, self.default_step)
+
+
+def _metric(curvature: Array | None, rate: float) -> Array | None:
+    """Return t_j = min(eta m, 1/H_jj)."""
+    return None if curvature is None else 1.0 / np.maximum(curvature, rate)
 
 
 def _without_dual(reply: Measured) -> float:

@@ -69,8 +69,8 @@ class Regularised(Method):
 
     @property
     def needs(self) -> frozenset[Need]:
-        """Those of the method."""
-        return self.method.needs
+        """Those of the method, on a plane."""
+        return self.method.needs | {Need.PLANE}
 
     def prepare(self, facts: Facts) -> "RegularisedAlgorithm":
         """Take the first strength from the problem; the method is prepared for each strength."""

@@ -8,6 +8,8 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable
 from typing import Any
 
+import numpy as np
+
 from tether.arrays import Array
 
 #: Takes a scale; returns the projector on the complement of { scale v : v a direction of a set }, a matrix.
@@ -30,6 +32,11 @@ class Metric(ABC):
     @abstractmethod
     def apply(self, v: Array) -> Array:
         """Return M v, without what was added."""
+
+    @property
+    def matrix(self) -> Array:
+        """M as a matrix, or as a vector where it is diagonal; with what was added."""
+        return self.apply(np.eye(self.dim))
 
     @abstractmethod
     def whiten(self, v: Array) -> Array:

@@ -38,6 +38,11 @@ class DiagonalMetric(Metric):
         """R^-1, the square roots of the entries."""
         return self._inverse
 
+    @property
+    def matrix(self) -> Array:
+        """The entries, as they were raised."""
+        return self._inverse**2
+
     def apply(self, v: Array) -> Array:
         """Return m v."""
         return _times(self._entries, v)

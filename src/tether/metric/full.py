@@ -14,9 +14,8 @@ import numpy as np
 import scipy.sparse as sp
 from scipy.linalg.blas import dtrmm, dtrmv, dtrsm, dtrsv
 from scipy.linalg.lapack import dpotrf, dtrcon
-from scipy.sparse.linalg import ArpackError, ArpackNoConvergence, LinearOperator, eigsh
 
-from tether.arrays import Array
+from tether.arrays import Array, norm
 from tether.metric.base import Map, Metric, Normal, NotFinite
 from tether.threads import all_blas_threads
 
@@ -27,6 +26,7 @@ CONDITION_LIMIT = (
 FIRST_RIDGE, RIDGE_GROWTH = 1e-12, 10.0
 MULTITHREADED_SIZE = 1_500  # from which on all threads of BLAS are worth waking, even where cores are busy
 BOUNDED_SIZE = 2_000  # up to which eigenvalues are bounded
+LANCZOS_STEPS, LANCZOS_GAIN = 25, 0.01  # at most; and of an eigenvalue, below which another step is idle
 SHARES = (0.8, 0.4, 0.1)  # of an estimated eigenvalue, tried in turn as a bound
 
 
@@ -65,6 +65,11 @@ class FullMetric(Metric):
         matrix = self._unit * self._scale * self._scale[:, None]
         lifted = FullMetric(matrix, normal(self._scale))
         return lifted if lifted.exact else self
+
+    @property
+    def matrix(self) -> Array:
+        """M."""
+        return self._unit * self._scale * self._scale[:, None]
 
     def apply(self, v: Array) -> Array:
         """Return M v."""
@@ -173,16 +178,22 @@ def _is_positive(matrix: Array) -> bool:
 
 
 def _largest_eigenvalue(image: Map, dim: int) -> float:
-    """Return about the largest eigenvalue of a positive map, from below."""
-    start = image(np.random.default_rng(0).standard_normal(dim))
-    if dim < 3 or not start.any():
-        return float(np.linalg.norm(np.column_stack([image(e) for e in np.eye(dim)]), 2))
-    try:
-        operator = LinearOperator((dim, dim), matvec=lambda v: image(v.ravel()), dtype=float)
-        found = eigsh(operator, k=1, tol=1e-2, v0=start, maxiter=50, return_eigenvectors=False)
-    except (ArpackNoConvergence, ArpackError):
-        return 0.0
-    return float(found[0])
+    """Return about the largest eigenvalue of a positive map, from below, by a few steps of Lanczos."""
+    direction = image(np.random.default_rng(0).standard_normal(dim))
+    basis, images = np.empty((0, dim)), np.empty((0, dim))
+    largest = 0.0
+    for _ in range(min(dim, LANCZOS_STEPS)):
+        length = norm(direction)
+        if not length > ROUNDING * largest:
+            break
+        basis = np.vstack([basis, direction / length])
+        images = np.vstack([images, image(basis[-1])])
+        direction = images[-1] - (images[-1] @ basis.T) @ basis
+        direction -= (direction @ basis.T) @ basis  # once is not enough in floating point
+        before, largest = largest, float(np.linalg.eigvalsh(basis @ images.T)[-1])
+        if largest <= (1.0 + LANCZOS_GAIN) * before:
+            break
+    return largest
 
 
 def _solved(lower: Array, v: Array, transposed: int) -> Array:

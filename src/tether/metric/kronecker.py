@@ -81,14 +81,11 @@ class KroneckerMetric(Metric):
 
     def _back(self, factors: Array, v: Array) -> Array:
         """Return diag(factors) (U (x) V)^T v."""
-        blocks = self._blocks(v)
-        turned = self._u.T @ (blocks @ self._v)
-        return self._flat(factors * turned, v)
+        return self._flat(factors * _product(self._u.T, self._blocks(v) @ self._v), v)
 
     def _forth(self, factors: Array, v: Array) -> Array:
         """Return (U (x) V) diag(factors) v."""
-        blocks = self._blocks(v)
-        return self._flat(self._u @ (factors * blocks) @ self._v.T, v)
+        return self._flat(_product(self._u, factors * self._blocks(v)) @ self._v.T, v)
 
     def _blocks(self, v: Array) -> Array:
         """Return vectors as d x K matrices, the columns of a matrix as a stack of them."""
@@ -98,6 +95,18 @@ class KroneckerMetric(Metric):
 
     def _flat(self, blocks: Array, v: Array) -> Array:
         return blocks.reshape(-1) if v.ndim == 1 else blocks.reshape(v.shape[1], self.dim).T
+
+
+def _product(matrix: Array, blocks: Array) -> Array:
+    """Return the product of a matrix with a block, or with all blocks of a stack side by side.
+
+    One product of many columns is several times as quick as many of few.
+    """
+    if blocks.ndim == 2:
+        return matrix @ blocks
+    count, rows, columns = blocks.shape
+    beside = matrix @ blocks.transpose(1, 0, 2).reshape(rows, count * columns)
+    return beside.reshape(rows, count, columns).transpose(1, 0, 2)
 
 
 def _eigen(matrix: Array) -> tuple[Array, Array]:

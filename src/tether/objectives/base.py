@@ -85,6 +85,7 @@ class Objective(ABC):
     names: tuple[str, ...] | None = None
     initial: Array | None = None
     proven_convex: bool = False
+    floor: float = -math.inf  # F is nowhere lower
     domain: Domain | None = None
     tries_zero: bool = True  # F may be looked at around 0 before a run that starts elsewhere
     uses_blas: bool = False  # for so much that it should have all its threads

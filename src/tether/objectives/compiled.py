@@ -20,6 +20,7 @@ from tether.kernels.codes import CODES, FACTOR
 from tether.objectives.base import Evaluation
 from tether.objectives.design import COMPILE_FROM, DenseDesign, Design, SparseDesign, WithOnes
 from tether.objectives.walk import Averaging, Walk, Walked
+from tether.polyhedral import Pieces
 
 __all__ = ["FACTOR", "Compiled", "Model", "compile_model"]
 
@@ -67,8 +68,12 @@ class Compiled(ABC):
         """Return the sum of losses, the slopes and the sum of gradients."""
 
     @abstractmethod
-    def take_steps(self, steps: Steps, mean: Mean, x: Array, total: Array) -> float:
+    def take_steps(self, steps: Steps, mean: Mean, pieces: Pieces | None, x: Array, total: Array) -> float:
         """Walk from x, in place, and return the weight of the running sum."""
+
+    @abstractmethod
+    def bears(self, walk: Walk) -> bool:
+        """Say whether kernels can take steps with the pieces of a walk."""
 
     @property
     @abstractmethod
@@ -98,6 +103,8 @@ class Compiled(ABC):
         """Say whether slopes at an anchor are kept; full gradients are for threads if cores are free."""
         if walk.anchor is not None and walk.slopes is None:
             return False
+        if _acting(walk.pieces) is not None and not self.bears(walk):
+            return False
         return walk.batches is not None or (
             threads.all_taken() and walk.steps * self.n_samples <= _LONGEST_ORDER
         )
@@ -110,7 +117,7 @@ class Compiled(ABC):
         x, average = walk.start.copy(), walk.averaging
         total = NO_ARRAY if average is None else average.total.copy()
         steps = self._steps(walk)
-        weight = self.take_steps(steps, _mean(average), x, total)
+        weight = self.take_steps(steps, _mean(average), _acting(walk.pieces), x, total)
         summed = None if average is None else average._replace(total=total, weight=weight)
         return Walked(x, summed, len(steps.order))
 
@@ -173,13 +180,28 @@ class CompiledSparse(Compiled):
         value = sum(threads.share(work, self.n_samples, self.parts))
         return value, slopes, sums.sum(axis=0)
 
-    def take_steps(self, steps: Steps, mean: Mean, x: Array, total: Array) -> float:
+    def bears(self, walk: Walk) -> bool:
+        """Say whether missed steps have a closed form: all of one length, none past zero, and no sum kept."""
+        damped = walk.step_size * (self.model.ridge + walk.ridge) < 1.0
+        return damped and walk.decay == 0.0 and walk.averaging is None
+
+    def take_steps(self, steps: Steps, mean: Mean, pieces: Pieces | None, x: Array, total: Array) -> float:
         """Walk from x, in place, and return the weight of the running sum."""
         change = self._columns(np.empty((steps.batch, self.model.n_outputs)))
         steps = steps._replace(drift=self._by_coefficient(steps.drift), slopes=self._columns(steps.slopes))
-        sums = [self._by_coefficient(vector) for vector in (np.zeros(len(total)), total)]
         point = self._by_coefficient(x)
+        if pieces is not None:
+            parts = self._parts(pieces)
+            self.kernels.walk_with_pieces(*self.rows, *self.samples, *steps.even, *parts, point, change)
+            return 0.0
+        sums = [self._by_coefficient(vector) for vector in (np.zeros(len(total)), total)]
         return float(self.kernels.walk(*self.rows, *self.samples, *steps, *mean, point, *sums, change))
+
+    def _parts(self, pieces: Pieces) -> tuple[Array | None, Array | None]:
+        """Return the walls and the slopes, both sides in one row; None where there are none."""
+        lower, upper, left, right = (self._by_coefficient(part) for part in pieces)
+        walls = np.hstack([lower, upper]) if np.isfinite(lower).any() or np.isfinite(upper).any() else None
+        return walls, np.hstack([left, right]) if left.any() or right.any() else None
 
     def _by_coefficient(self, x: Array) -> Array:
         """View K numbers a coefficient as a row each."""
@@ -222,18 +244,28 @@ class CompiledDense(Compiled):
         value = sum(threads.share(work, self.n_samples, self.parts))
         return value, slopes, sums.sum(axis=0).T.ravel()
 
-    def take_steps(self, steps: Steps, mean: Mean, x: Array, total: Array) -> float:
+    def bears(self, walk: Walk) -> bool:
+        """Say yes: every step moves all coefficients."""
+        return True
+
+    def take_steps(self, steps: Steps, mean: Mean, pieces: Pieces | None, x: Array, total: Array) -> float:
         """Walk from x, in place, and return the weight of the running sum."""
         w, sums = self._by_output(x), self._by_output(total)
         change = np.empty((steps.batch, self.model.n_outputs))
         steps = steps._replace(drift=self._by_output(steps.drift))
-        weight = dense.walk(self.matrix, *self.samples, *steps, *mean, w, sums, change)
+        kinks = None if pieces is None else tuple(self._by_output(part) for part in pieces)
+        weight = dense.walk(self.matrix, *self.samples, *steps, *mean, w, sums, change, kinks)
         x[:] = w.T.ravel()
         total[:] = sums.T.ravel()
         return float(weight)
 
     def _by_output(self, x: Array) -> Array:
         return np.ascontiguousarray(x.reshape(-1, self.model.n_outputs).T)
+
+
+def _acting(pieces: Pieces | None) -> Pieces | None:
+    """Return the pieces if they change anything."""
+    return None if pieces is None or pieces.trivial else pieces
 
 
 def _mean(average: Averaging | None) -> Mean:

@@ -67,6 +67,7 @@ class Federation(Objective):
         self.proven_convex = all(local.proven_convex for local in self.objectives)
         self._weights = weights_of([local.mass for local in self.objectives])
         self.workers: tuple[Objective, ...] = tuple(map(weighted, self.objectives, self._weights))
+        self.floor = float(np.mean([worker.floor for worker in self.workers]))
 
     @property
     def mass(self) -> float:

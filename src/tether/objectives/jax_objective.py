@@ -115,7 +115,16 @@ class JaxObjective(Objective):
         sums = (start, 0.0, 0.0) if average is None else (average.total, average.weight, average.convexity)
         with enable_x64(True):
             end, total, weight = self._scan(
-                start, anchor, drift, walk.batches, self._data, sums, numbers, anchored=anchored, mode=mode
+                start,
+                anchor,
+                drift,
+                walk.batches,
+                self._data,
+                sums,
+                numbers,
+                walk.pieces,
+                anchored=anchored,
+                mode=mode,
             )
         if average is not None:
             average = average._replace(total=np.array(total), weight=float(weight))
@@ -208,6 +217,7 @@ def _scanned(loss: LossOfSample, unravel: Callable[[Any], Any]) -> Callable[...,
         data: Any,
         sums: Any,
         numbers: Any,
+        pieces: Any,
         anchored: Any,
         mode: Any,
     ) -> Any:
@@ -220,6 +230,8 @@ def _scanned(loss: LossOfSample, unravel: Callable[[Any], Any]) -> Callable[...,
             fade = 1.0 - convexity * eta
             change = gradient(x, data, batch) - (gradient(anchor, data, batch) if anchored else 0.0)
             after = x - eta * (change + drift + ridge * x)
+            if pieces is not None:
+                after = _prox(pieces, after, eta)
             if mode:
                 total, weight = fade * total + (x if mode == 1 else after), fade * weight + 1.0
             return (after, total, weight), None
@@ -228,6 +240,13 @@ def _scanned(loss: LossOfSample, unravel: Callable[[Any], Any]) -> Callable[...,
         return jax.lax.scan(step, begin, (jnp.arange(len(batches)), batches))[0]
 
     return scan
+
+
+def _prox(pieces: Any, z: Any, t: Any) -> Any:
+    """Return what `tether.polyhedral.Pieces.prox` returns, as JAX computes it."""
+    lower, upper, left, right = pieces
+    moved = jnp.where(z > 0.0, jnp.maximum(z - t * right, 0.0), jnp.minimum(z + t * left, 0.0))
+    return jnp.clip(moved, lower, upper)
 
 
 def _compiled(loss: LossOfSample, unravel: Callable[[Any], Any]) -> tuple[Callable[..., Any], ...]:

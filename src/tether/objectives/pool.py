@@ -14,6 +14,7 @@ import numpy as np
 
 from tether.arrays import Array
 from tether.curvature import SecondOrder
+from tether.lazy import lazy
 from tether.objectives.base import Kind, Objective, Smoothness
 from tether.objectives.design import COMPILE_FROM
 from tether.objectives.smoothness import Constants, OpenSmoothness
@@ -34,6 +35,7 @@ class Card(NamedTuple):
     second_order: SecondOrder = SecondOrder()
     draws: int = 0  # N', the steps of a pass that takes long rows in shares; 0: no row has shares
     share: float = 0.0  # the largest smoothness constant of a share
+    floor: float = -math.inf  # its sum is nowhere lower
 
     def constants(self) -> Smoothness:
         """Return the constants, all of them known."""
@@ -54,6 +56,7 @@ class Card(NamedTuple):
             objective.second_order,
             objective.draws,
             objective.share,
+            objective.floor,
         )
 
 
@@ -111,6 +114,11 @@ class Pool:
         return all(card.proven_convex for card in self.cards)
 
     @property
+    def floor(self) -> float:
+        """A bound from below on the mean of all sums."""
+        return float(np.mean(self.weights * [card.floor for card in self.cards]))
+
+    @lazy
     def second_order(self) -> SecondOrder:
         """The mean prices of a sample, and the largest R."""
         shares = np.array([card.n_samples for card in self.cards]) / self.n_samples

@@ -60,6 +60,11 @@ def work_of_gradient(design: Design, outputs: int) -> float:
     return sample + design.width * max(_READ, _READ_OUTPUT * outputs)
 
 
+def work_of_product(stored: int, dense: bool) -> float:
+    """Return what a product with a matrix of so many stored numbers takes, in nanoseconds."""
+    return _SAMPLE + stored * (_READ if dense else _FIND)
+
+
 def _products(design: Design) -> float:
     """Return what a sample of the sum of products takes."""
     n, width, stored = design.n_samples, design.width, _stored(design) is not None

@@ -15,7 +15,13 @@ from tether.lazy import lazy
 from tether.objectives.base import Smoothness
 from tether.objectives.design import Design, as_design
 from tether.objectives.gram import Summed, gram_matrix, gram_triangle, is_separable, square_sums, summed
-from tether.objectives.prices import LARGEST_FULL, price_of_diagonal, price_of_hessian
+from tether.objectives.prices import (
+    LARGEST_FULL,
+    price_of_diagonal,
+    price_of_hessian,
+    work_of_gradient,
+    work_of_product,
+)
 from tether.objectives.smoothness import require_moderate
 from tether.objectives.spectrum import (
     gram_is_affordable,
@@ -130,6 +136,7 @@ class _FactorForm(Form):
             full=price_of_hessian(self.design),
             diagonal=price_of_diagonal(self.design),
             separable=is_separable(self.design),
+            work=work_of_gradient(self.design, 1),
         )
 
     def triangle(self, batch: Indices | None) -> Array:
@@ -197,6 +204,7 @@ class _MatrixForm(Form):
             full=copied if self.dim <= LARGEST_FULL else math.inf,
             diagonal=1.0,
             separable=diagonal_of(self._matrix) is not None,
+            work=work_of_product(stored, dense=isinstance(matrix, np.ndarray)),
         )
 
     def triangle(self, batch: Indices | None) -> Array:

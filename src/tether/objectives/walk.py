@@ -2,15 +2,17 @@
 
 One update serves every method of the library:
 
-    x <- x - eta_t ( grad f_B(x) - grad f_B(anchor) + shift + ridge x )
+    x <- prox_{eta_t g}( x - eta_t ( grad f_B(x) - grad f_B(anchor) + shift + ridge x ) )
 
 SGD has no anchor, ProxSkip puts its dual variable into the shift, and momentum only moves the first and the
-last point of a walk. Compiled kernels are tested against this loop.
+last point of a walk. g is what bounds and l1 terms say of single variables, its pieces; without them the prox
+does nothing. Compiled kernels are tested against this loop.
 """
 
 from typing import TYPE_CHECKING, NamedTuple
 
 from tether.arrays import Array, Indices
+from tether.polyhedral import Pieces
 
 if TYPE_CHECKING:
     from tether.objectives.base import Objective
@@ -44,6 +46,7 @@ class Walk(NamedTuple):
     decay: float = 0.0  # eta_t = eta / (1 + decay (clock + t))
     clock: int = 0  # steps taken before this walk
     averaging: Averaging | None = None
+    pieces: Pieces | None = None  # g, one for each variable
 
 
 class Walked(NamedTuple):
@@ -70,6 +73,8 @@ def walk_in_numpy(objective: "Objective", walk: Walk) -> Walked:
             average = average.add(x, eta)
         g *= eta
         x -= g
+        if walk.pieces is not None:
+            x = walk.pieces.prox(x, eta)
         if average is not None and average.after:
             average = average.add(x, eta)
     samples = objective.n_samples if walk.batches is None else walk.batches.shape[1]

@@ -30,6 +30,7 @@ class Weighted(Objective):
         self.uses_blas, self.anchored_price = objective.uses_blas, objective.anchored_price
         self.names, self.initial = objective.names, objective.initial
         self.proven_convex, self.domain = objective.proven_convex, objective.domain
+        self.floor = self.weight * objective.floor
 
     def evaluate(self, x: Array) -> Evaluation:
         """Return weight f(x) and its gradient; slopes stay those of f."""
@@ -118,6 +119,7 @@ class Weighted(Objective):
                 shift=None if walk.shift is None else walk.shift / w,
                 ridge=walk.ridge / w,
                 averaging=averaging,
+                pieces=None if walk.pieces is None else walk.pieces.times(1.0 / w),
             )
         )
         if walked.averaging is None or walk.averaging is None:

@@ -25,13 +25,12 @@ class CallbackError(RuntimeError):
 class Listener:
     """Calls back after every turn, and remembers what that raised."""
 
-    callback: Callback | None
+    callback: Callback | None  # None: nobody listens
     error: Exception | None = field(default=None, init=False)
 
     def hear(self, x: Array, value: float, gap: float, counts: Counts, seconds: float) -> Status | None:
         """Tell the user of the best point so far; return why to stop, if the user says so."""
-        if self.callback is None:
-            return None
+        assert self.callback is not None
         fields: dict[str, Any] = {
             "x": np.array(x),
             "fun": value,

@@ -6,8 +6,11 @@ from typing import NamedTuple
 
 import numpy as np
 
-from tether.arrays import Array
+from tether.arrays import Array, norm
+from tether.feasible import Active, Multipliers
 from tether.objectives import Objective
+from tether.polyhedral import Duals
+from tether.problem import Problem
 from tether.requests import Gradient, Measured
 from tether.run.recession import Trail, falls_on
 from tether.run.record import Record
@@ -79,7 +82,7 @@ class Closing:
     def _exact(self, run: Run, best: Incumbent, rows: list[Row]) -> tuple[Run, Incumbent]:
         """Return the best point in the user's variables, feasible, with a certificate by projection."""
         problem, x = self.way.original, self.way.lift(best.x)
-        if problem.constraint.residual(x) > RESIDUAL_LIMIT * (1.0 + float(np.linalg.norm(x))):
+        if problem.residual(x) > RESIDUAL_LIMIT * (1.0 + norm(x)):
             x = self.conversation.engine.project(problem, x)
         if best.exact and np.array_equal(x, best.x) and problem is self.conversation.problem:
             return run, best
@@ -87,7 +90,7 @@ class Closing:
             run, reply = self.conversation.measure(run, x)
         else:
             engine = self.conversation.engine
-            answer, _ = engine.exchange(problem, Gradient(x), engine.blank(problem))
+            answer, _ = engine.exchange(problem, Gradient(x, hold=best.hold), engine.blank(problem))
             assert isinstance(answer, Measured)
             reply = answer
             run = run._replace(counts=run.counts.plus_audit(reply.work))
@@ -106,7 +109,7 @@ class Closing:
             return run, ending
         if not math.isnan(self._gap(run, best)):  # there is no gap without a minimum
             return run, ending
-        x, (objective, constraint, _) = run.best.x, self.conversation.problem
+        x, (objective, constraint, *_) = run.best.x, self.conversation.problem
         known, words = None, NO_MINIMUM
         if self.conversation.engine.local and constraint.equations is not None:
             known = objective.falls_for_ever(x, x - run.trail.points[0], constraint.equations[0])
@@ -130,7 +133,7 @@ class Closing:
         return run, falls
 
     def _answer(self, run: Run, best: Incumbent, ending: Ending, rows: list[Row]) -> Solution:
-        accuracy, constraint = self._accuracy(run), self.way.original.constraint
+        accuracy, problem = self._accuracy(run), self.way.original
         gap = self._gap(run, best)
         status = _judged(ending.status, accuracy.is_met(best) or accuracy.allows(gap, best))
         detail = ending.detail if status is ending.status else ""
@@ -142,12 +145,14 @@ class Closing:
             words += accuracy.shortfall(best, gap)
         edge = "" if status is Status.CONVERGED else _edge(self.way.original.objective, best)
         remarks = [words + detail, edge, algorithm.describe(run.state), self.way.note, self._doubt(run)]
+        multipliers = _multipliers(problem, best)
         return Solution(
             x=best.x,
             fun=best.value,
             gap=None if math.isnan(gap) else gap,
-            residual=constraint.residual(best.x),
-            multipliers=None if best.normal is None else constraint.multipliers(best.normal),
+            residual=problem.residual(best.x),
+            multipliers=multipliers,
+            active=_active(problem, best, multipliers),
             status=status,
             message="; ".join(filter(None, remarks)),
             counts=run.counts,
@@ -180,7 +185,25 @@ class Closing:
         reference = run.reference
         if reference is not None and reference.point is not None:
             reference = reference._replace(point=self.way.lift(reference.point))
-        return Accuracy(self.way.asked, convexity, reference, lifted)
+        floor = -math.inf if run.nonconvex else self.conversation.facts.floor
+        return Accuracy(self.way.asked, convexity, reference, lifted, floor)
+
+
+def _multipliers(problem: Problem, best: Incumbent) -> Array | Multipliers | None:
+    """Return the multipliers of the equations, or of everything by name where there is more."""
+    if best.normal is None:
+        return None
+    feasible, hold = problem.feasible, best.hold
+    if feasible is None or feasible.plain:
+        return problem.constraint.multipliers(best.normal)
+    return feasible.multipliers(best.normal, None if hold is None else Duals(hold.coordinates, hold.rows))
+
+
+def _active(problem: Problem, best: Incumbent, multipliers: Array | Multipliers | None) -> Active | None:
+    """Return what holds with equality; None with equations only."""
+    if problem.feasible is None or not isinstance(multipliers, Multipliers):
+        return None
+    return problem.feasible.active(best.x, multipliers)
 
 
 def _edge(objective: Objective, best: Incumbent) -> str:

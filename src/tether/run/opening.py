@@ -8,19 +8,33 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from tether.arrays import Array
-from tether.constraints import aligned_vector, as_constraint
+from tether.constraints import aligned_vector
 from tether.engines import Engine
+from tether.feasible import as_feasible
 from tether.inputs import positive, vector, whole_number
 from tether.methods import as_method
-from tether.needs import check_needs
+from tether.needs import Need, check_needs
 from tether.objectives import Objective
 from tether.problem import Facts, Problem
+from tether.region import Region
 from tether.run.budgets import Budgets
 from tether.run.keeper import Identity, as_path
 from tether.run.solution import Solution
 from tether.run.turn import Conversation, Run
 from tether.shortcuts import Way, shortest_way, started_inside
 from tether.tolerance import Tolerance
+
+NO_PLANE = {
+    Need.PLANE: "there are bounds, inequalities or penalties; use auto, newton, skip, proxskip, "
+    "proxskip-svrg, dp-sgd or p-sgd, or leave out what is more than equations."
+}
+
+
+class Asked(NamedTuple):
+    """What x must satisfy and what it pays for, in the user's words."""
+
+    constraint: Any
+    penalty: Any = None
 
 
 class Terms(NamedTuple):
@@ -44,26 +58,26 @@ class Opening:
     """A problem, a method and an engine as the user gave them, checked to fit together."""
 
     def __init__(
-        self, objective: Objective, constraint: Any, method: Any, *, x0: Any, seed: Any, engine: Engine
+        self, objective: Objective, asked: Asked, method: Any, *, x0: Any, seed: Any, engine: Engine
     ) -> None:
         self._objective, self._seed, self.engine = objective, as_seed(seed), engine
         self.method = as_method(method)
-        self._constraint, self._initial = constraint, objective.initial
+        self._asked, self._initial = asked, objective.initial
         self._x0 = None if x0 is None else as_start(x0, objective.dim, objective.names)
 
     def way(self, asked: Tolerance, seconds: float = math.inf) -> Way:
         """Return the problem to run, by a shortcut where method, place of the data and time allow it."""
-        constraint = as_constraint(self._constraint, self._objective.dim, self._objective.names)
-        check_needs(
-            type(self.method).__name__,
-            self.method.needs,
-            self._objective.lacks,
-            constraint.lacks,
-            self.engine.lacks,
-        )
+        objective = self._objective
+        feasible = as_feasible(self._asked.constraint, self._asked.penalty, objective.dim, objective.names)
+        region = None if feasible.polyhedral is None else Region(feasible)
+        lacks = NO_PLANE if region is not None else feasible.plane.lacks
+        name = type(self.method).__name__
+        check_needs(name, self.method.needs, objective.lacks, lacks, self.engine.lacks)
+        problem = Problem(objective, feasible.plane, self._seed, region, feasible)
         if self._x0 is not None:
-            self._objective = self._objective.starting_at(constraint.project(self._x0))
-        problem = self.engine.prepare(Problem(self._objective, constraint, self._seed))
+            start = self.engine.project(problem, self._x0)
+            problem = problem._replace(objective=objective.starting_at(start))
+        problem = self.engine.prepare(problem)
         straight = Way(problem=problem, original=problem, method=self.method, asked=asked, seconds=seconds)
         if not (self.method.takes_shortcuts and self.engine.local):
             return straight
@@ -71,14 +85,14 @@ class Opening:
 
     def conversation(self, way: Way, audit: float | None) -> tuple[Conversation, Run]:
         """Fill the method's open settings and start it."""
-        facts = self.engine.facts(way.problem)
+        facts = self.engine.facts(way.problem)._replace(kinks=way.problem.region is not None)
         warm, initial = self._x0 is not None, self._initial
         origin = np.zeros(facts.dim) if initial is None else way.lower(initial)
         start = origin if way.start is None else way.start
         if self._x0 is not None:
             start = way.lower(self._x0)
         elsewhere = start is not origin
-        if self.engine.local:
+        if self.engine.local and way.problem.region is None:
             start = started_inside(way.problem, start)
         conversation = Conversation(
             way.problem,
@@ -104,7 +118,7 @@ class Opening:
             n_samples=facts.n_samples,
             dim=original.objective.dim,
             objective=self.engine.digest(original),
-            constraint=original.constraint.digest(),
+            constraint=original.digest(),
             method=f"{conversation.algorithm!r}{way.note and ', ' + way.note}",
         )
 

@@ -5,9 +5,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from tether.arrays import Array
+from tether.arrays import Array, norm
 from tether.objectives.smoothness import Constants
-from tether.requests import POINT_ROUNDING, VALUE_ROUNDING, Measured
+from tether.requests import POINT_ROUNDING, VALUE_ROUNDING, Fenchel, Hold, Measured
 
 ROUNDING = 1e-15  # relative error of a projected gradient, about
 FLAT_CURVATURE = 1e-13  # of L: rounding hides a smaller one
@@ -23,7 +23,7 @@ class Bend(NamedTuple):
 
     decrement: float
     distance: float  # from where the Hessian was taken
-    smallest: float  # a lower bound on its eigenvalues on the tangent space; 0: none is known
+    smallest: float  # a bound below its eigenvalues on the tangent space; 0: none is known; or `UNSOUGHT`
     concordance: float  # R
     error: float  # relative, of the decrement
 
@@ -39,13 +39,16 @@ class Incumbent(NamedTuple):
     size: float | None = None
     exact: bool = False  # the certificate was made with a projection, not with a learned dual
     bend: Bend | None = None
+    hold: Hold | None = None
+    slack: float = 0.0
+    fenchel: Fenchel | None = None
 
     @classmethod
     def at(cls, reply: Measured) -> "Incumbent":
         """Return the point that was measured."""
         exact = reply.gradient is not None
         numbers = (reply.value, reply.certificate, reply.scale, reply.normal, reply.size)
-        return cls(reply.point, *numbers, exact, bend_at(reply))
+        return cls(reply.point, *numbers, exact, bend_at(reply), reply.hold, reply.slack, reply.fenchel)
 
 
 class Reference(NamedTuple):
@@ -106,13 +109,13 @@ def better(candidate: Incumbent, best: Incumbent | None) -> Incumbent:
     """Return the lower of two points; the certificate decides where values agree to rounding."""
     if best is None:
         return candidate
-    noise = VALUE_ROUNDING * abs(best.value) + POINT_ROUNDING * best.scale * float(np.linalg.norm(best.x))
+    noise = VALUE_ROUNDING * abs(best.value) + POINT_ROUNDING * best.scale * norm(best.x)
     if abs(candidate.value - best.value) <= noise:
         return candidate if candidate.certificate <= best.certificate else best
     return candidate if candidate.value < best.value else best
 
 
-def gap_bound(point: Measured | Incumbent, convexity: float) -> float:
+def gap_bound(point: Measured | Incumbent, convexity: float, floor: float = -math.inf) -> float:
     """Return the better of two bounds on the gap, what rounding may have hidden of P grad F included.
 
     The first is ||P grad F||^2 / (2 mu). The second rests on a Hessian: let H(x + v) >= exp(-R ||v||) H(x)
@@ -123,7 +126,17 @@ def gap_bound(point: Measured | Incumbent, convexity: float) -> float:
 
     which is l^2/2 for quadratics, where R = 0, whatever m. A Hessian taken at a distance r counts by
     exp(-R r).
+
+    With kinks, grad F has a subgradient of psi in it; what that lacks of being one at x is added. Then there
+    also is a bound by conjugates, which needs a convex F and a number that it is nowhere below.
     """
+    plain = point.slack + _slope_bound(point, convexity)
+    if point.fenchel is None or not math.isfinite(floor):
+        return plain
+    return min(plain, point.fenchel.fixed - point.fenchel.share * floor)
+
+
+def _slope_bound(point: Measured | Incumbent, convexity: float) -> float:
     slope = math.sqrt(point.certificate) + ROUNDING * point.scale
     plain = slope * slope / (2.0 * convexity) if convexity > 0.0 else math.inf
     bend = point.bend if isinstance(point, Incumbent) else bend_at(point)
@@ -154,7 +167,7 @@ def bend_at(reply: Measured) -> Bend | None:
     curved = reply.curved
     if curved is None or not math.isfinite(curved.concordance) or curved.error > LARGEST_ERROR:
         return None
-    return Bend(*curved[2:])
+    return Bend(*curved[2:7])
 
 
 def lowest_value(reply: Measured, constants: Constants) -> float:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from tether.arrays import Array
+from tether.feasible import Active, Multipliers
 from tether.requests import Work
 
 if TYPE_CHECKING:
@@ -158,9 +159,12 @@ class Solution:
         was not measured.
     residual : float
         ||A x - b||.
-    multipliers : ndarray or None
+    multipliers : ndarray, Multipliers or None
         lambda with grad F(x) = A^T lambda at the optimum, from an exact projection of grad F(x); None where
-        workers withhold their gradients.
+        workers withhold their gradients. Beyond equations a `Multipliers` with ``equalities``,
+        ``inequalities``, ``bounds`` and ``penalty``.
+    active : Active or None
+        Which inequalities, bounds and kinks of penalties hold with equality; None with equations only.
     status, message, success
         Why the run stopped, in words, and whether that is the accuracy asked for.
     counts : Counts
@@ -177,13 +181,14 @@ class Solution:
     fun: float
     gap: float | None
     residual: float
-    multipliers: Array | None = field(repr=False)
+    multipliers: Array | Multipliers | None = field(repr=False)
     status: Status
     message: str
     counts: Counts
     history: History = field(repr=False)
     seconds: float
     method: str = field(repr=False)
+    active: Active | None = field(repr=False, default=None)
 
     @property
     def success(self) -> bool:

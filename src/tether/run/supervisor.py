@@ -162,6 +162,8 @@ class Supervisor:
 
     def _hear(self, run: Run, seconds: float) -> Status | None:
         best = run.best
+        if self.listener.callback is None:
+            return None
         if best is None:
             x, value, gap = self.conversation.estimate(run), math.nan, math.nan
         else:

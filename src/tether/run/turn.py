@@ -13,7 +13,7 @@ from tether.engines.base import Engine, MemoryLost
 from tether.methods import Algorithm
 from tether.needs import Need
 from tether.problem import Facts, Problem
-from tether.requests import Descend, Gradient, Measured, Reply, Request
+from tether.requests import Descend, Gradient, Hold, Measured, Reply, Request
 from tether.run.recession import Trail
 from tether.run.seen import (
     Incumbent,
@@ -51,6 +51,7 @@ class Run(NamedTuple):
     unconfirmed: float = math.inf  # the dual's certificate when such a measurement last disagreed
     tangent: Tangent | None = None  # the last exact measurement, for what two of them say of convexity
     nonconvex: str = ""  # how F was seen not to be as convex as it says
+    hold: Hold | None = None  # what was found to hold points, beyond equations
 
 
 class Question(NamedTuple):
@@ -93,7 +94,7 @@ class Conversation:
         if self.refers and self.origin is not None and run.reference is None and self.sees:
             return Question(Gradient(self.origin()), audit=True)
         if run.confirm is not None:
-            return Question(Gradient(run.confirm), audit=True)
+            return Question(Gradient(run.confirm, hold=run.hold), audit=True)
         request = self.algorithm.ask(run.state)
         if isinstance(request, Gradient) or not self._audit_is_due(run):
             return Question(request)
@@ -112,6 +113,8 @@ class Conversation:
                 run = run._replace(counts=run.counts.plus_audit(reply.work))
             else:
                 run = self._told(run._replace(memory=memory), reply)
+            if reply.hold is not None:
+                run = run._replace(hold=reply.hold)
         return (self.noted(run, reply) if isinstance(reply, Measured) else run), reply
 
     def rehearse(self, run: Run, walk: Descend, steps: int) -> int:
@@ -127,12 +130,13 @@ class Conversation:
 
     def look(self, run: Run, x: Array) -> Measured:
         """Return F and its projected gradient at a point, which the run forgets."""
+        request = Gradient(x, hold=run.hold)
         with np.errstate(over="ignore", invalid="ignore"):
             try:
-                reply, _ = self.engine.exchange(self.problem, Gradient(x), run.memory)
+                reply, _ = self.engine.exchange(self.problem, request, run.memory)
             except MemoryLost:  # the point can be measured without
                 blank = self.engine.blank(self.problem)
-                reply, _ = self.engine.exchange(self.problem, Gradient(x), blank)
+                reply, _ = self.engine.exchange(self.problem, request, blank)
         assert isinstance(reply, Measured)
         return reply
 
@@ -168,10 +172,15 @@ class Conversation:
             return run
         run = run._replace(
             progress=run.progress.after(reply),
-            trail=None if self.facts.smoothness.convexity > 0 else Trail.after(run.trail, reply),
+            trail=Trail.after(run.trail, reply) if self._may_recede else None,
             lowest=max(run.lowest, lowest_value(reply, self.facts.smoothness)),
         )
         return run if self.facts.proven_convex or run.nonconvex else self._probed(run, reply)
+
+    @property
+    def _may_recede(self) -> bool:
+        """Whether F may fall for ever, as far as its constants go."""
+        return self.facts.smoothness.convexity == 0 and not self.facts.kinks
 
     def _is_reference(self, run: Run, reply: Measured) -> bool:
         """Say whether this is the first look at F, where the run began or would have begun."""

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from tether.arrays import Array
+from tether.arrays import Array, norm
 from tether.methods import Algorithm
 from tether.requests import Arrived, Measured, Reply
 from tether.run.seen import ROUNDING, Bend, Incumbent, Reference, bend_at, gap_bound
@@ -56,13 +56,14 @@ class Accuracy:
     convexity: float
     reference: Reference | None = None  # F where the run began
     origin: Callable[[], Array] | None = None  # where it would have begun without x0; None: it did
+    floor: float = -math.inf  # F is nowhere lower
 
     def gap(self, point: Measured | Incumbent) -> float:
         """Return the bound on the gap at a measured point; nan where nothing bounds it.
 
         What rounding may have hidden of P grad F is added.
         """
-        bound = gap_bound(point, self.convexity)
+        bound = gap_bound(point, self.convexity, self.floor)
         return bound if self.convexity > 0 or math.isfinite(bound) else math.nan
 
     def is_met(self, point: Measured | Incumbent) -> bool:
@@ -116,7 +117,7 @@ class Accuracy:
         x = point.point if isinstance(point, Measured) else point.x
         began = None if self.reference is None else self.reference.point
         origin = began if self.origin is None else self.origin()
-        return float(np.linalg.norm(x if origin is None else x - origin))
+        return norm(x if origin is None else x - origin)
 
     def allows(self, gap: float, point: Measured | Incumbent) -> bool:
         """Say whether a gap is small enough."""
@@ -124,11 +125,11 @@ class Accuracy:
 
     def _is_bent(self, point: Measured | Incumbent) -> bool:
         bend = _bend_of(point)
-        return bend is not None and bend.smallest > 0.0
+        return bend is not None and bend.smallest != 0.0
 
     def without_convexity(self) -> "Accuracy":
         """Return what is good enough where nothing is known of a minimum."""
-        return replace(self, convexity=0.0)
+        return replace(self, convexity=0.0, floor=-math.inf)
 
     def shortfall(self, point: Incumbent, gap: float) -> str:
         """Say what was reached instead of what was asked for."""
@@ -188,7 +189,7 @@ class Judge:
             return False
         slope, size = math.sqrt(best.certificate), best.scale
         size += 0.0 if run.reference is None else run.reference.slope
-        bend = self.smoothness * float(np.linalg.norm(best.x))  # of x, which is rounded too
+        bend = self.smoothness * norm(best.x)  # of x, which is rounded too
         if slope <= FLOOR_SLOPE * ROUNDING * (size + bend):
             return True
         return slope <= SINGLE_SLOPE * size and idle >= max(SINGLE_LOOKS, run.progress.last)
@@ -207,7 +208,7 @@ class Judge:
         best, accuracy = run.best, self.accuracy_of(run)
         if accuracy.convexity > 0 or best is None or accuracy.is_met(best) or not is_far(best.x):
             return ""
-        return f"; ||x|| = {np.linalg.norm(best.x):.2g}, so F may be unbounded below on the constraint"
+        return f"; ||x|| = {norm(best.x):.2g}, so F may be unbounded below on the constraint"
 
 
 def _bend_of(point: Measured | Incumbent) -> Bend | None:
@@ -232,12 +233,12 @@ def falls_for_ever(reply: Measured, first: float, lowest: float) -> bool:
 
 def is_far(x: Array) -> bool:
     """Say whether x is so long that F may have led it on and on."""
-    return float(np.linalg.norm(x)) >= FAR_NORM
+    return norm(x) >= FAR_NORM
 
 
 def _fall(reply: Measured) -> str:
     """Say that there is nothing to find."""
     return (
         f": F is unbounded below on the constraint (F = {reply.value:.2g} at ||x|| = "
-        f"{np.linalg.norm(reply.point):.2g}); add equations, or a quadratic term such as l2"
+        f"{norm(reply.point):.2g}); add equations, or a quadratic term such as l2"
     )

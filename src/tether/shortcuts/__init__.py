@@ -7,16 +7,18 @@ A shortcut is a function of a `Way`, the straight one, that returns a better one
 from tether.shortcuts.inside import started_inside
 from tether.shortcuts.optimality_system import solved_directly
 from tether.shortcuts.projected_data import with_projected_data
+from tether.shortcuts.quadratic_program import solved_program
 from tether.shortcuts.way import Way
 
 __all__ = ["SHORTCUTS", "Way", "shortest_way", "started_inside"]
 
 SHORTCUTS = (with_projected_data, solved_directly)
+BEYOND_PLANES = (solved_program,)
 
 
 def shortest_way(straight: Way, warm: bool) -> Way:
     """Return the first shortcut that there is, or the straight way; a warm start is not thrown away."""
-    for shortcut in SHORTCUTS:
+    for shortcut in SHORTCUTS if straight.problem.region is None else BEYOND_PLANES:
         way = shortcut(straight, warm)
         if way is not None:
             return way

@@ -27,7 +27,7 @@ SMALLEST_STEP = 1e-6  # shorter ones lead nowhere
 
 def started_inside(problem: Problem, x: Array) -> Array:
     """Return x if its projection is inside the domain of F, else another start; or refuse the problem."""
-    objective, constraint, _ = problem
+    objective, constraint = problem[:2]
     domain = objective.domain
     if domain is None or domain.holds_inside(constraint.project(x)):
         return x

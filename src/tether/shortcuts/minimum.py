@@ -62,6 +62,9 @@ def minimum_in_metric(matrix: Any, linear: Array, constraint: Constraint, second
     metric = metric_of_matrix(matrix)
     if metric is None or (math.isfinite(seconds) and _seconds_for(constraint, metric) > seconds):
         return None
+    diagonal = diagonal_of(matrix)
+    if diagonal is not None and metric.exact and diagonal.min() == diagonal.max():
+        return _nearest_point(float(diagonal[0]), linear, constraint)
     within = constraint.in_metric(metric)
     if not within.exact:
         return None
@@ -78,8 +81,16 @@ def minimum_in_metric(matrix: Any, linear: Array, constraint: Constraint, second
         return None
     stretch = 1.0 / within.smallest if metric.keeps_sparse else norm_of(within.direction, len(linear))
     normal = matrix @ point + linear
-    multipliers = within.multipliers(normal) if isinstance(constraint, Flow) else None
+    unique = isinstance(constraint, Flow) or constraint.independent
+    multipliers = within.multipliers(normal) if unique else None
     return Minimum(point, normal, within.direction, stretch, multipliers, within.metric.error)
+
+
+def _nearest_point(curvature: float, linear: Array, constraint: Constraint) -> Minimum:
+    """Return the minimum where H is a multiple of the identity: the set's own projections find it."""
+    point = constraint.project(-linear / curvature)
+    normal = curvature * point + linear
+    return Minimum(point, normal, lambda v: constraint.tangent(v) / curvature, 1.0 / curvature)
 
 
 def metric_of_matrix(matrix: Any) -> Metric | None:

@@ -21,13 +21,12 @@ from scipy import sparse
 from scipy.linalg import lu_factor, lu_solve
 from scipy.sparse.linalg import splu
 
-from tether.arrays import Array
+from tether.arrays import Array, norm
 from tether.constraints import Affine, Consensus, Constraint, Flow, Range
 from tether.constraints.algebra.factor import SPEED, work_of_eliminating
 from tether.constraints.algebra.sparse import HOPELESS_WORK
 from tether.methods import LBFGS, Newton
 from tether.objectives import Objective
-from tether.problem import Problem
 from tether.shortcuts.known_multipliers import WithMultipliers
 from tether.shortcuts.minimum import RESIDUAL_LIMIT, Minimum, minimum_in_metric, norm_of
 from tether.shortcuts.way import Way
@@ -37,6 +36,7 @@ DENSE_LIMIT = 1_500  # unknowns up to which a dense factorisation is quick
 ROW_ENTRIES = 50  # entries a row up to which a larger system counts as sparse
 SHIFT = 1e-9  # relative to the largest entry
 REFINEMENTS = 8
+REFINED_MISFIT = 1e-16  # of the size of a system: it cannot be met more closely
 BUDGET_SHARE = 0.5  # of the time that is left, which a factorisation may be thought to take
 FLAT_SHARE = 0.1  # of 1 / shift: a larger P_H is that of the shift, and H not positive on the set
 
@@ -54,17 +54,27 @@ class SolvedDirectly(Way):
 
 def solved_directly(way: Way, warm: bool) -> Way | None:
     """Return the way from the solution of the optimality system, where there is one; a method confirms it."""
-    objective, constraint, seed = way.problem
+    objective, constraint = way.problem[:2]
     found = None if warm else minimum_of(objective, constraint, BUDGET_SHARE * way.seconds)
     if found is None:
         return None
-    if found.multipliers is not None and isinstance(constraint, Flow):
-        constraint = WithMultipliers(constraint, found.multipliers, found.normal)
-    problem = Problem(objective, constraint, seed)
+    if found.multipliers is not None:
+        constraint = _with_multipliers(constraint, found.multipliers, found.normal)
+    problem = way.problem._replace(constraint=constraint)
     note = "the optimality system was solved directly"
     method = Newton() if objective.dim <= SMALL and math.isfinite(objective.second_order.full) else LBFGS()
     own = {"problem": problem, "original": problem, "method": method, "start": found.point, "note": note}
     return SolvedDirectly(**(vars(way) | own), minimum=found)
+
+
+def _with_multipliers(constraint: Constraint, multipliers: Array, gradient: Array) -> Constraint:
+    """Return a set that knows its multipliers at the minimum, where the gradient is normal but for rounding.
+
+    On a network A^T l would lose digits that the gradient has; elsewhere a product shows what it has not.
+    """
+    if isinstance(constraint, Flow) or constraint.equations is None:
+        return WithMultipliers(constraint, multipliers, gradient)
+    return WithMultipliers(constraint, multipliers, constraint.equations[0].T @ multipliers)
 
 
 def direct_solution(objective: Objective, constraint: Constraint) -> Array | None:
@@ -81,7 +91,8 @@ def minimum_of(objective: Objective, constraint: Constraint, seconds: float = np
     found = minimum_in_metric(*quadratic, constraint, seconds)
     if found is not None or constraint.equations is None:
         return found
-    return _minimum_by_system(*quadratic, *constraint.equations, seconds)
+    found = _minimum_by_system(*quadratic, *constraint.equations, seconds)
+    return found if found is None or isinstance(constraint, Flow) else found._replace(multipliers=None)
 
 
 class System(NamedTuple):
@@ -90,6 +101,7 @@ class System(NamedTuple):
     matrix: sparse.csr_array
     lengths: Array  # of the rows of A
     unit: float  # of H
+    largest: float  # entry of the matrix
     shift: float
     sweep: Callable[[Array], Array]
 
@@ -101,13 +113,16 @@ class System(NamedTuple):
     def solved(self, above: Array, below: Array) -> tuple[Array, Array, float]:
         """Return u and l of H u + A^T l = above, A u = below, and the residual over its size."""
         target = np.concatenate([above / self.unit, below / self.lengths])
-        solution = np.zeros(len(target))
+        solution, misfit, share = np.zeros(len(target)), target, 1.0
         for _ in range(REFINEMENTS):
-            solution = solution + self.sweep(target - self.matrix @ solution)
-        size = float(abs(self.matrix).max() * np.linalg.norm(solution) + np.linalg.norm(target))
-        rest = float(np.linalg.norm(target - self.matrix @ solution))
+            solution = solution + self.sweep(misfit)
+            misfit = target - self.matrix @ solution
+            size = self.largest * norm(solution) + norm(target)
+            share = norm(misfit) / size if size else 0.0
+            if share <= REFINED_MISFIT:
+                break
         n = self.n_variables
-        return solution[:n], self.unit * solution[n:] / self.lengths, rest / size if size else 0.0
+        return solution[:n], self.unit * solution[n:] / self.lengths, share
 
     def image(self, gradient: Array) -> Array:
         """Return P_H g."""
@@ -139,7 +154,8 @@ def _system(matrix: Any, rows: Any, seconds: float) -> System | None:
     if size > DENSE_LIMIT and (system.nnz > ROW_ENTRIES * size or _takes_too_long(system, seconds)):
         return None
     signs = np.where(np.arange(size) < matrix.shape[0], 1.0, -1.0)
-    shift = SHIFT * max(1.0, float(abs(system).max()))
+    largest = float(abs(system).max())
+    shift = SHIFT * max(1.0, largest)
     shifted = sparse.csc_array(system + shift * sparse.diags_array(signs))
     sweep: Callable[[Array], Array]
     if size <= DENSE_LIMIT:
@@ -149,7 +165,7 @@ def _system(matrix: Any, rows: Any, seconds: float) -> System | None:
             sweep = splu(shifted, permc_spec="MMD_AT_PLUS_A", diag_pivot_thresh=0.0).solve
         except RuntimeError:  # an exact zero as pivot
             return None
-    return System(system, lengths, unit, shift, sweep)
+    return System(system, lengths, unit, largest, shift, sweep)
 
 
 def _takes_too_long(system: sparse.csr_array, seconds: float) -> bool:

@@ -77,7 +77,7 @@ class ProjectedData(Way):
 
 def with_projected_data(way: Way, warm: bool) -> ProjectedData | None:
     """Return the way through fewer variables; None where it cannot be had or would not pay."""
-    objective, constraint, seed = way.problem
+    objective, constraint, seed = way.problem[:3]
     if not isinstance(objective, GLM) or not _is_suitable(objective):
         return None
     with one_blas_thread():

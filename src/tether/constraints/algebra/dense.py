@@ -4,17 +4,18 @@ The products go through a basis that is larger than the caches a few columns at 
 finds them where the first has left them, so the basis is read from memory once and not twice.
 """
 
-from contextlib import nullcontext
+from contextlib import AbstractContextManager, nullcontext
 from typing import Any, Literal, NamedTuple
 
 import numpy as np
-from scipy.linalg import LinAlgError, cholesky, lstsq, qr, solve_triangular
+from scipy.linalg import lstsq, qr, solve_triangular
 from scipy.linalg.blas import dgemv, dsyrk, dtrsm
-from scipy.linalg.lapack import dtrcon
+from scipy.linalg.lapack import dpotrf, dtrcon
 
-from tether.arrays import Array
+from tether.arrays import Array, norm
 from tether.constraints.algebra.rows import Fit, Rows
-from tether.threads import one_blas_thread
+from tether.lazy import lazy
+from tether.threads import all_blas_threads, one_blas_thread
 
 # A row closer than this to the span of the others is taken to lie in it: dropping it then moves a
 # projection by no more than this, while keeping it would divide rounding errors by it.
@@ -22,21 +23,31 @@ DEPENDENCE_TOLERANCE = 1e-12
 BLOCK_SIZE = 500_000  # numbers of a basis that stay in a cache
 ORTHONORMALITY_ERROR = 2e-15  # by which columns may miss it, a few roundings
 MULTITHREADED_WORK = 1e8  # multiplications from which on all threads of BLAS are worth waking
+AWAKENING_WORK = 1e9  # the same during a run, which has sent them to sleep
 GRAM_CONDITION = 1e-5  # the reciprocal condition number from which on Gram matrices lose nothing
 
 
-class Factors(NamedTuple):
-    """Unit columns as Q R, the columns in a given order."""
+class UnitGram(NamedTuple):
+    """Rows that are far from dependent: what gives them unit length, and the factor of A A^T then."""
 
-    q: Any
-    r: Any
-    order: Any
+    scale: Array
+    factor: Array  # upper triangular
+
+
+class Bases(NamedTuple):
+    """Orthonormal bases of the span of rows, and of its complement where that is smaller."""
+
+    basis: Array  # Q
+    triangle: Array  # R of the rows that are kept
+    kept: Any  # their numbers
+    complement: Array | None = None  # Z
 
 
 class DenseRows(Rows):
     """The rows of a dense matrix, with orthonormal bases Q of their span and Z of its complement.
 
-    A^T with unit columns is factorised as Q R; a projection uses Q or Z, whichever has fewer columns.
+    A^T with unit columns is factorised as Q R; a projection uses Q or Z, whichever has fewer columns. Rows
+    that are far from dependent are known to be so by their Gram matrix alone: Q is made when first needed.
     """
 
     kind = "dense"
@@ -44,19 +55,32 @@ class DenseRows(Rows):
     def __init__(self, matrix: Array) -> None:
         self._matrix = matrix
         self.shape = (matrix.shape[0], matrix.shape[1])
-        self.scale = 1.0 / row_lengths(matrix)
         rows, columns = self.shape
-        with nullcontext() if rows * rows * columns > MULTITHREADED_WORK else one_blas_thread():
-            q, r, order = _factorised((matrix * self.scale[:, None]).T, complement=2 * rows > columns)
-        diagonal = np.abs(np.diag(r))
-        rank = int(np.sum(diagonal > self._tolerance))
-        self.rank = rank
-        self.redundant = tuple(sorted(order[rank:].tolist()))
-        self._kept = order[:rank]
-        self._triangle = r[:rank, :rank].copy()
-        self._basis = q[:, :rank]
-        self._complement = q[:, rank:] if 2 * rank > columns else None
-        self.work = 2.0 * columns * min(rank, columns - rank)
+        self._gram = None if 2 * rows > columns else unit_gram(matrix)
+        self.independent = self._gram is not None
+        self.scale = 1.0 / row_lengths(matrix) if self._gram is None else self._gram.scale
+        self.rank = rows if self.independent else len(self._bases.kept)
+        if self.rank < rows:
+            self.redundant = tuple(sorted(set(range(rows)) - set(self._bases.kept.tolist())))
+        self.work = 2.0 * columns * min(self.rank, columns - self.rank)
+
+    @lazy
+    def _bases(self) -> Bases:
+        columns = (self._matrix * self.scale[:, None]).T
+        with _threads(self.shape):
+            if self._gram is not None:
+                q, r = _orthonormalised(columns, self._gram.factor)
+                return Bases(q, r, np.arange(len(r)))
+            return self._pivoted(columns)
+
+    def _pivoted(self, columns: Array) -> Bases:
+        """Return bases for rows of which some may lie in the span of others."""
+        many = 2 * self.shape[0] > self.shape[1]
+        mode: Literal["full", "economic"] = "full" if many else "economic"
+        q, r, order = qr(columns, overwrite_a=True, mode=mode, pivoting=True, check_finite=False)
+        rank = int(np.sum(np.abs(np.diag(r)) > self._tolerance))
+        complement = q[:, rank:] if 2 * rank > self.shape[1] else None
+        return Bases(q[:, :rank], r[:rank, :rank].copy(), order[:rank], complement)
 
     @property
     def _tolerance(self) -> float:
@@ -72,26 +96,28 @@ class DenseRows(Rows):
 
     def tangent(self, v: Array) -> Array:
         """Return v - Q Q^T v, or Z Z^T v."""
-        return v - onto(self._basis, v) if self._complement is None else onto(self._complement, v)
+        basis, _, _, complement = self._bases
+        return v - onto(basis, v) if complement is None else onto(complement, v)
 
     def component(self, v: Array) -> Array:
         """Return Q Q^T v, or v - Z Z^T v."""
-        return onto(self._basis, v) if self._complement is None else v - onto(self._complement, v)
+        basis, _, _, complement = self._bases
+        return onto(basis, v) if complement is None else v - onto(complement, v)
 
     def multipliers(self, gradient: Array) -> Array:
         """Return a least-squares lambda of A^T lambda = gradient, 0 on redundant rows."""
+        basis, triangle, kept, _ = self._bases
         y = np.zeros(self.shape[0])
-        y[self._kept] = solve_triangular(self._triangle, self._basis.T @ gradient, check_finite=False)
+        y[kept] = solve_triangular(triangle, basis.T @ gradient, check_finite=False)
         return self.scale * y
 
     def fit(self, b: Array) -> Fit:
         """Return the shortest least-squares solution of A x = b and what it misses."""
+        basis, triangle, kept, _ = self._bases
         target = self.scale * b
-        inner = solve_triangular(self._triangle, target[self._kept], trans="T", check_finite=False)
-        point = self._basis @ inner
+        point = basis @ solve_triangular(triangle, target[kept], trans="T", check_finite=False)
         misfit = target - self.scale * (self._matrix @ point)
-        rounding = 1e-13 * (np.linalg.norm(target) + np.linalg.norm(point))
-        if np.linalg.norm(misfit) <= rounding:
+        if norm(misfit) <= 1e-13 * (norm(target) + norm(point)):
             return Fit(point, misfit)
         # The kept rows alone do not settle it: weigh all rows alike.
         unit = self._matrix * self.scale[:, None]
@@ -110,49 +136,57 @@ def onto(basis: Array, v: Array) -> Array:
     return total
 
 
-def _factorised(columns: Array, complement: bool) -> Factors:
-    """Return Q and R, with Q in column order, in which Q^T x and Q y both pass along contiguous columns."""
-    quick = None if complement else _factorised_by_gram(columns)
-    if quick is not None:
-        return quick
-    mode: Literal["full", "economic"] = "full" if complement else "economic"
-    return Factors(*qr(columns, overwrite_a=True, mode=mode, pivoting=True, check_finite=False))
+def unit_gram(matrix: Array) -> UnitGram | None:
+    """Return the Gram matrix of rows at unit length, factorised; None where they nearly depend."""
+    if matrix.shape[0] == 0:
+        return UnitGram(np.ones(0), np.empty((0, 0)))
+    with _threads(matrix.shape):
+        gram = dsyrk(1.0, matrix.T, trans=1)
+    squares = gram.diagonal()
+    if not (squares.min() > 1e-280 and squares.max() < 1e280):
+        return None
+    scale = 1.0 / np.sqrt(squares)
+    factor, fault = dpotrf(gram * scale * scale[:, None], overwrite_a=1)
+    return UnitGram(scale, factor) if fault == 0 and dtrcon(factor)[0] >= GRAM_CONDITION else None
 
 
-def _factorised_by_gram(columns: Array) -> Factors | None:
-    """Return Q and R from the Cholesky factors of one or two Gram matrices; None where columns nearly depend.
+def _orthonormalised(columns: Array, first: Array) -> tuple[Array, Array]:
+    """Return Q and R from the Cholesky factor of the Gram matrix, or from those of two.
 
     Several times as fast as pivoting. The second factor removes what the first lost, if that can be seen at
-    all; that takes a condition number below about 1e7 (Yamamoto, Nakatsukasa, Yanagisawa & Fukaya 2015).
+    all; that takes a condition number below about 1e7 (Yamamoto, Nakatsukasa, Yanagisawa & Fukaya 2015). Q is
+    in column order, in which Q^T x and Q y both pass along contiguous columns.
     """
     if columns.shape[1] == 0:
-        return Factors(columns, np.empty((0, 0)), np.arange(0))
-    try:
-        first = cholesky(dsyrk(1.0, columns, trans=1), check_finite=False)
-    except LinAlgError:
-        return None
-    if dtrcon(first)[0] < GRAM_CONDITION:
-        return None
+        return columns, first
     q = dtrsm(1.0, first, columns, side=1, overwrite_b=1)
     if _is_orthonormal(q):
-        return Factors(q, first, np.arange(columns.shape[1]))
-    second = cholesky(dsyrk(1.0, q, trans=1), check_finite=False)
-    q = dtrsm(1.0, second, q, side=1, overwrite_b=1)
-    return Factors(q, second @ first, np.arange(columns.shape[1]))
+        return q, first
+    second = dpotrf(dsyrk(1.0, q, trans=1), overwrite_a=1)[0]
+    return dtrsm(1.0, second, q, side=1, overwrite_b=1), second @ first
+
+
+def _threads(shape: tuple[int, ...]) -> AbstractContextManager[None]:
+    """Return where rows are factorised: a large matrix on all threads that BLAS has, a huge one on all."""
+    work = shape[0] ** 2 * shape[1]
+    if work > AWAKENING_WORK:
+        return all_blas_threads()
+    return nullcontext() if work > MULTITHREADED_WORK else one_blas_thread()
 
 
 def _is_orthonormal(q: Array) -> bool:
-    """Look whether Q^T Q leaves random vectors alone, up to rounding."""
-    probes = np.random.default_rng(0).standard_normal((2, q.shape[1]))
+    """Look whether Q^T Q leaves vectors alone that have nothing to do with Q, up to rounding."""
+    size = q.shape[1]
+    probes = np.sin(np.arange(1.0, 2 * size + 1.0)).reshape(2, size)
     seen = [dgemv(1.0, q, dgemv(1.0, q, probe), trans=1) for probe in probes]
-    return bool(np.linalg.norm(seen - probes) <= ORTHONORMALITY_ERROR * np.linalg.norm(probes))
+    return norm((seen - probes).ravel()) <= ORTHONORMALITY_ERROR * norm(probes.ravel())
 
 
 def row_lengths(matrix: Array) -> Array:
     """Return the Euclidean length of each row, without overflow, and 1 for a row of zeros."""
     with np.errstate(over="ignore"):
         squares = np.einsum("ij,ij->i", matrix, matrix)
-    if np.all((squares > 1e-280) & (squares < 1e280)):
+    if squares.min(initial=1.0) > 1e-280 and squares.max(initial=1.0) < 1e280:
         return np.sqrt(squares)
     largest = np.max(np.abs(matrix), axis=1, initial=0.0)
     largest[largest == 0.0] = 1.0

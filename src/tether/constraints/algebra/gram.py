@@ -1,16 +1,11 @@
 """Few long dense rows: the Cholesky factor of their Gram matrix is all that is needed beside them."""
 
-from contextlib import nullcontext
-
-import numpy as np
-from scipy.linalg import LinAlgError, cho_solve, cholesky
-from scipy.linalg.blas import dgemv, dsyrk
-from scipy.linalg.lapack import dtrcon
+from scipy.linalg.blas import dgemv
+from scipy.linalg.lapack import dpotrs
 
 from tether.arrays import Array
-from tether.constraints.algebra.dense import GRAM_CONDITION, MULTITHREADED_WORK
+from tether.constraints.algebra.dense import unit_gram
 from tether.constraints.algebra.rows import Fit, Rows
-from tether.threads import one_blas_thread
 
 WIDTH = 20  # times as many columns as rows make rows long
 
@@ -56,7 +51,7 @@ class GramRows(Rows):
 
     def _solved(self, r: Array) -> Array:
         """Return (A A^T)^-1 r."""
-        return self.scale * cho_solve((self._factor, False), self.scale * r, check_finite=False)
+        return self.scale * dpotrs(self._factor, self.scale * r)[0]
 
 
 def gram_rows(matrix: Array) -> GramRows | None:
@@ -64,14 +59,5 @@ def gram_rows(matrix: Array) -> GramRows | None:
     rows, columns = matrix.shape
     if rows == 0 or WIDTH * rows > columns or not matrix.flags.c_contiguous:
         return None
-    with nullcontext() if rows * rows * columns > MULTITHREADED_WORK else one_blas_thread():
-        gram = dsyrk(1.0, matrix.T, trans=1)
-    squares = np.diag(gram)
-    if not (np.all(squares > 1e-280) and np.all(squares < 1e280)):
-        return None
-    scale = 1.0 / np.sqrt(squares)
-    try:
-        factor = cholesky(gram * scale * scale[:, None], check_finite=False)
-    except LinAlgError:
-        return None
-    return GramRows(matrix, scale, factor) if dtrcon(factor)[0] >= GRAM_CONDITION else None
+    gram = unit_gram(matrix)
+    return None if gram is None else GramRows(matrix, *gram)

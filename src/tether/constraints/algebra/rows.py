@@ -28,6 +28,7 @@ class Rows(ABC):
     kind: str  # how the rows are stored and solved with, for people
     rank: int | None = None
     redundant: tuple[int, ...] = ()  # rows that the others imply
+    independent: bool = False  # no row is near the span of the others for certain, so that any b will do
     work: float = math.inf  # numbers that a projection reads; infinite where nobody knows
 
     @abstractmethod

@@ -12,7 +12,7 @@ import numpy as np
 import scipy.sparse as sp
 from scipy.sparse.linalg import LinearOperator
 
-from tether.arrays import Array
+from tether.arrays import Array, norm
 from tether.constraints.algebra.dense import DenseRows
 from tether.constraints.algebra.dense import row_lengths as dense_row_lengths
 from tether.constraints.algebra.gram import gram_rows
@@ -25,6 +25,7 @@ from tether.metric.base import Metric
 
 Map = Callable[[Array], Array]
 
+SMALL_WORK = 1e6  # multiplications of a dense factorisation that take less time than to begin a sparse one
 DENSE_ENTRIES = 3e7  # up to which a matrix in another metric may be dense
 
 
@@ -71,7 +72,7 @@ class Kernel(Subspace):
 
     def miss(self, v: Array) -> float:
         """Return the largest |<a_i, v>| / ||a_i|| over ||v||."""
-        size = float(np.linalg.norm(v))
+        size = norm(v)
         return float(np.max(np.abs(self._matrix @ v) / self.lengths, initial=0.0)) / size if size else 0.0
 
     @lazy
@@ -109,17 +110,17 @@ class OperatorKernel(Subspace):
 
 
 class Image(Subspace):
-    """The span of the rows of a dense or a sparse matrix, D^T."""
+    """The span of the rows of a dense or a sparse matrix, D^T, which are its ``columns``."""
 
     def __init__(self, columns: Any) -> None:
-        self._columns = columns
+        self.columns = columns
         self.dim = int(columns.shape[1])
 
     def within(self, metric: Metric) -> Within:
         """Return the projector on the image of R^-1 D."""
-        if not _is_too_large(self._columns, metric):
-            return Within(_rows_of(metric.columns(self._columns)).component)
-        matrix = sp.csr_array(self._columns)
+        if not _is_too_large(self.columns, metric):
+            return Within(_rows_of(metric.columns(self.columns)).component)
+        matrix = sp.csr_array(self.columns)
         shape = (int(matrix.shape[0]), self.dim)
         operator = LinearOperator(
             shape,
@@ -131,7 +132,7 @@ class Image(Subspace):
 
     def normal(self, scale: Array) -> Array:
         """Return I - Z Z^T for an orthonormal basis Z of the directions times the scale."""
-        return DenseRows(_dense(self._columns) * scale).tangent(np.eye(self.dim))
+        return DenseRows(_dense(self.columns) * scale).tangent(np.eye(self.dim))
 
 
 def spanned_by(tangent: Map, dim: int) -> Image:
@@ -159,7 +160,10 @@ def _is_too_large(matrix: Any, metric: Metric) -> bool:
 
 
 def _rows_of(matrix: Any) -> Rows:
-    return sparse_rows(matrix) if sp.issparse(matrix) else gram_rows(matrix) or DenseRows(matrix)
+    if sp.issparse(matrix) and float(matrix.shape[0]) ** 2 * matrix.shape[1] > SMALL_WORK:
+        return sparse_rows(matrix)
+    dense = _dense(matrix)
+    return gram_rows(dense) or DenseRows(dense)
 
 
 def _dense(matrix: Any) -> Array:

@@ -106,7 +106,8 @@ def _work(task: Task, objective: Objective, context: Context) -> RecordDict:
     local, memory = done.local, local_work.without_caches(done.memory)._replace(anchor=None)
     keeps = request.dual is not None or memory.duals is not None or memory.total is not None
     if keeps:
-        asked = (task.gradient, task.descend)
+        walk = None if task.descend is None else task.descend._replace(pieces=None)
+        asked = (task.gradient, walk)
         pending = PendingWork(task.number, *asked, local.points, local.direction, local.dual, memory)
         node_memory.write(context, number, NodeMemory(task.run, task.expects, kept, pending))
     upload, single = done.upload, task.privacy.single
@@ -138,8 +139,11 @@ def _caught_up(task: Task, memory: Memory) -> Memory:
     still = np.zeros(task.dim)
     for dual in task.missed:
         walk = Descend(still, steps=0, step_size=0.0, batch_size=None, dual=dual)
-        local = Local((still,), dual=local_work.dual_of(dual, memory))
-        memory = local_work.settle(walk, local, (still,), memory)
+        h = local_work.dual_of(dual, memory)
+        point = (
+            still if h is None or not dual.prox else -local_work.metric_of(dual) * h
+        )  # whose h is the same
+        memory = local_work.settle(walk, Local((point,), dual=h), (still, still), memory)
     return memory
 
 

@@ -113,7 +113,7 @@ class MPI(Engine):
         self.centre.hear(problem, request, reply)
         if done is None:
             return reply, memory
-        return reply, local_work.settle(request, done.local, _projected(reply), done.memory)
+        return reply, local_work.settle(request, done.local, _projected(request, reply), done.memory)
 
     def agree(self, decide: Callable[[], T], like: Any) -> T:
         """Have rank 0 decide; all ranks return what it decided, or raise what it raised."""
@@ -250,8 +250,15 @@ class _Description(NamedTuple):
             names=written(objective.names),
             seed=problem.seed,
             constraint=type(constraint).__name__,
-            projection=VectorSummary.of(constraint.project(probe)),
+            projection=VectorSummary.of(_pulled(problem, probe)),
         )
+
+
+def _pulled(problem: Problem, x: Array) -> Array:
+    """Return what the problem makes of a point."""
+    if problem.region is None:
+        return problem.constraint.project(x)
+    return problem.region.prox(x, np.ones(len(x))).point
 
 
 def _checked(comm: Any) -> mpi.Intracomm:
@@ -294,7 +301,9 @@ def _upload(request: Request, numbers: Array, vectors: Array, curvature: Array |
     return Upload(tuple(vectors), None, *numerals)
 
 
-def _projected(reply: Reply) -> tuple[Array, ...]:
+def _projected(request: Request, reply: Reply) -> tuple[Array, ...]:
     """Return the vectors of a reply that workers settle with."""
-    both = (reply.end, reply.average) if isinstance(reply, Arrived) else (reply.gradient,)
-    return tuple(vector for vector in both if vector is not None)
+    vectors = (reply.end, reply.average) if isinstance(reply, Arrived) else (reply.gradient,)
+    inside = request.dual is not None and request.dual.inside and reply.hold is not None
+    slopes = reply.hold.coordinates if inside and reply.hold is not None else None
+    return tuple(vector for vector in (*vectors, slopes) if vector is not None)

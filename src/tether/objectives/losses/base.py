@@ -123,6 +123,10 @@ class Loss(ABC):
         """
         return None
 
+    def floors(self, y: Labels) -> Array | float:
+        """Return what no prediction brings the loss of a sample below; -inf where nobody knows."""
+        return -math.inf
+
     def best_constant(self, y: Labels, weights: Array | None = None) -> float:
         """Return the one prediction with the smallest mean loss, by halving; of losses with one output."""
         counting = np.arange(len(y)) if weights is None else np.flatnonzero(weights)

@@ -40,6 +40,10 @@ class Logistic(Loss):
             )
         return np.where(labels > 0.0, 1.0, -1.0)
 
+    def floors(self, y: Labels) -> Array | float:
+        """Return 0."""
+        return 0.0
+
     def values(self, z: Array, y: Labels) -> Array:
         """Return log(1 + exp(-y z))."""
         return np.logaddexp(0.0, -y * z)
@@ -111,6 +115,10 @@ class Multinomial(Loss):
     def n_outputs(self, y: Labels) -> int:
         """Return K."""
         return int(y.max()) + 1 if self.n_classes is None else self.n_classes
+
+    def floors(self, y: Labels) -> Array | float:
+        """Return 0."""
+        return 0.0
 
     def values(self, z: Array, y: Labels) -> Array:
         """Return log sum_k exp(z_k) - z_y."""

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from scipy.special import xlogy
 
 from tether.arrays import Array
 from tether.inputs import nonnegative, vector
@@ -26,6 +27,10 @@ class Squared(Loss):
     curvature = 1.0
     convexity = 1.0
     concordance = 0.0
+
+    def floors(self, y: Labels) -> Array | float:
+        """Return 0."""
+        return 0.0
 
     def values(self, z: Array, y: Labels) -> Array:
         """Return (z - y)^2 / 2."""
@@ -64,6 +69,10 @@ class Huber(Loss):
         if nonnegative("delta", self.delta) == 0.0:
             raise ValueError("delta must be positive, got 0; use a small positive number.")
 
+    def floors(self, y: Labels) -> Array | float:
+        """Return 0."""
+        return 0.0
+
     def values(self, z: Array, y: Labels) -> Array:
         """Return s (|r| - s / 2) with r = z - y and s = min(|r|, delta), which is both branches."""
         size = np.abs(z - y)
@@ -101,6 +110,10 @@ class Poisson(Loss):
                 f"y must be >= 0 for the poisson loss, got {counts.min():g}; try the squared loss."
             )
         return counts
+
+    def floors(self, y: Labels) -> Array | float:
+        """Return y - y log y."""
+        return y - xlogy(y, y)
 
     def values(self, z: Array, y: Labels) -> Array:
         """Return exp(z) - y z, which is infinite where exp(z) overflows."""

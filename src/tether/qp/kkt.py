@@ -1,0 +1,151 @@
+"""The linear system of a face: free variables, and multipliers of what is held.
+
+    H u + C'v = f
+    C u       = g
+
+It may be singular, where a solution is not unique or rows repeat each other. A little is added to the
+diagonal, delta to H and -delta to the zeros, and taken back by refinement: a proximal method of multipliers,
+which ends near where it began.
+"""
+
+from typing import Any, Protocol
+
+import numpy as np
+from scipy import sparse
+from scipy.linalg import lapack
+from scipy.sparse.linalg import splu
+
+from tether.arrays import Array
+
+DELTA = 1e-7  # in units in which the largest entries of rows and columns are near 1
+DENSE_SIZE = 150  # up to which a dense factorisation is the quickest
+FEW_ROWS = 1000  # up to which the Schur complement of a diagonal is formed
+
+
+class Factor(Protocol):
+    """A factorised system."""
+
+    def solve(self, f: Array, g: Array) -> tuple[Array, Array]:
+        """Return u and v."""
+        ...
+
+
+class DenseFactor:
+    """Bunch-Kaufman factorisation of the whole matrix."""
+
+    def __init__(self, H: Array, C: Array) -> None:
+        n, m = len(H), len(C)
+        whole = np.zeros((n + m, n + m), order="F")
+        whole[:n, :n] = H
+        whole[n:, :n] = C
+        whole[np.arange(n), np.arange(n)] += DELTA
+        whole[np.arange(n, n + m), np.arange(n, n + m)] -= DELTA
+        self._n = n
+        work = lapack.dsytrf_lwork(n + m, lower=1)[0] if n + m else 1
+        self._factor, self._pivots, _ = lapack.dsytrf(whole, lower=1, lwork=int(work), overwrite_a=1)
+
+    def solve(self, f: Array, g: Array) -> tuple[Array, Array]:
+        """Return u and v."""
+        if not len(f) + len(g):
+            return f, g
+        both, _ = lapack.dsytrs(self._factor, self._pivots, np.concatenate([f, g]), lower=1)
+        return both[: self._n], both[self._n :]
+
+
+class CholeskyFactor:
+    """Cholesky factorisation of H and of the Schur complement: for few rows."""
+
+    def __init__(self, H: Array, C: Array) -> None:
+        lifted = H.copy(order="F")
+        lifted[np.diag_indices(len(H))] += DELTA
+        self._lower, info = lapack.dpotrf(lifted, lower=1, overwrite_a=1)
+        if info != 0:
+            raise np.linalg.LinAlgError
+        self._image = lapack.dtrtrs(self._lower, C.T, lower=1)[0] if len(C) else np.zeros((len(H), 0))
+        self._rows = _Positive(self._image.T @ self._image)
+
+    def solve(self, f: Array, g: Array) -> tuple[Array, Array]:
+        """Return u and v."""
+        half = lapack.dtrtrs(self._lower, f, lower=1)[0]
+        v = self._rows.solve(self._image.T @ half - g)
+        return lapack.dtrtrs(self._lower, half - self._image @ v, lower=1, trans=1)[0], v
+
+
+class DiagonalFactor:
+    """The Schur complement C H^-1 C' of a diagonal H: for few rows."""
+
+    def __init__(self, diagonal: Array, C: Any) -> None:
+        self._inverse, self._C = 1.0 / (diagonal + DELTA), C
+        product = (C * self._inverse) @ C.T if isinstance(C, np.ndarray) else (C * self._inverse[None]) @ C.T
+        self._rows = _Positive(product if isinstance(product, np.ndarray) else product.toarray())
+
+    def solve(self, f: Array, g: Array) -> tuple[Array, Array]:
+        """Return u and v."""
+        v = self._rows.solve(self._C @ (self._inverse * f) - g)
+        return self._inverse * (f - self._C.T @ v), v
+
+
+class _Positive:
+    """A small positive semidefinite matrix, plus delta."""
+
+    def __init__(self, matrix: Array) -> None:
+        lifted = np.asfortranarray(matrix)
+        largest = max(1.0, float(lifted.diagonal().max(initial=0.0)))
+        lifted[np.diag_indices(len(lifted))] += DELTA
+        self._lower: Array = lifted
+        info = 0
+        if len(lifted):
+            self._lower, info = lapack.dpotrf(lifted, lower=1)
+        if info != 0:
+            lifted[np.diag_indices(len(lifted))] += DELTA * largest
+            self._lower, info = lapack.dpotrf(lifted, lower=1)
+        if info != 0:
+            raise np.linalg.LinAlgError
+
+    def solve(self, f: Array) -> Array:
+        return lapack.dpotrs(self._lower, f, lower=1)[0] if len(f) else f
+
+
+class SparseFactor:
+    """Sparse LU factorisation in symmetric order."""
+
+    def __init__(self, H: Any, C: Any) -> None:
+        self._n, m = H.shape[0], C.shape[0]
+        whole = sparse.block_array(
+            [
+                [H + DELTA * sparse.eye_array(self._n), C.T],
+                [C, -DELTA * sparse.eye_array(m)],
+            ],
+            format="csc",
+        )
+        self._lu = splu(
+            whole, permc_spec="MMD_AT_PLUS_A", diag_pivot_thresh=0.0, options={"SymmetricMode": True}
+        )
+
+    def solve(self, f: Array, g: Array) -> tuple[Array, Array]:
+        """Return u and v."""
+        both = self._lu.solve(np.concatenate([f, g]))
+        return both[: self._n], both[self._n :]
+
+
+def factorised(H: Any, C: Any) -> Factor:
+    """Factorise the system of a face; H is dense, sparse or a diagonal."""
+    n, m = H.shape[0], C.shape[0]
+    if H.ndim == 1 and m <= FEW_ROWS and (H > 1e3 * DELTA).all():
+        return DiagonalFactor(H, C)
+    if isinstance(H, np.ndarray) and H.ndim == 2:
+        return _dense(H, C if isinstance(C, np.ndarray) else C.toarray())
+    if H.ndim == 1:
+        H = sparse.diags_array(H, format="csc")
+    if n + m <= DENSE_SIZE:
+        return _dense(H.toarray(), C if isinstance(C, np.ndarray) else C.toarray())
+    return SparseFactor(sparse.csc_array(H), sparse.csr_array(C))
+
+
+def _dense(H: Array, C: Array) -> Factor:
+    if len(C) < len(H):
+        try:
+            return CholeskyFactor(H, C)
+        except np.linalg.LinAlgError:
+            pass
+    return DenseFactor(H, C)

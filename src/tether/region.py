@@ -1,0 +1,200 @@
+"""What x must satisfy beyond equations, and what it pays for: a plane with a polyhedral function psi on it.
+
+A projection is then a prox: project(z) = argmin psi(x) + ||x - z||^2 / 2 in a metric, on the plane. It
+returns the point and the subgradient that belongs to it, and that pair is the certificate: with s + K^T y a
+subgradient of psi at x, P (grad F + s + K^T y) is to F + psi what P grad F is to F alone.
+"""
+
+from collections.abc import Callable
+from typing import NamedTuple
+
+import numpy as np
+
+from tether.arrays import Array
+from tether.digest import digest_of
+from tether.feasible import Feasible, contradiction
+from tether.lazy import lazy
+from tether.metric import Metric
+from tether.polyhedral import Duals, Pieces, Polyhedral
+from tether.prox import Infeasible, Prox, Proximal
+from tether.qp import Answer, Program, Status, solve_program
+from tether.requests import Fenchel, Hold
+
+AT_WALL = 1e-9  # relative to its size: a row that is nearer to a wall or a kink counts as there
+INSIDE = 1e-13  # of 1 + ||x||: a smaller residual is rounding
+UNSOUND = 1e-6  # of 1 + ||x||: a larger residual is no rounding
+LARGEST_SHRINKAGE = 0.5  # of a dual point; where it had to be shrunk more, it is far off
+FENCHEL_ERROR = 1e-14  # of the sizes of all terms, which rounding may hide
+SWEEPS = 4  # for subgradients that nobody has hinted at
+FIRST_RIDGE, RIDGE_GROWTH, LARGEST_RIDGE = 1e-8, 100.0, 1e8
+
+
+class Held(NamedTuple):
+    """A point with subgradients of psi."""
+
+    residual: Array  # grad F + s + K^T y
+    duals: Duals
+    slack: float  # what they lack of being subgradients there, in units of F
+
+
+class Region:
+    """A plane and psi.
+
+    Parameters
+    ----------
+    feasible : Feasible
+        The plane and psi, as users gave them.
+    """
+
+    def __init__(self, feasible: Feasible) -> None:
+        assert feasible.polyhedral is not None
+        self.feasible, self.constraint, self.polyhedral = feasible, feasible.plane, feasible.polyhedral
+
+    @lazy
+    def _prox(self) -> Prox:
+        """The prox of psi on the plane."""
+        return Prox(self.constraint, self.polyhedral)
+
+    @lazy
+    def _nearest(self) -> Prox:
+        """The projection: psi without its slopes."""
+        psi = self.polyhedral
+        walls = (Pieces.of(part.size, part.lower, part.upper) for part in (psi.coordinates, psi.rows))
+        coordinates, rows = walls
+        kept = np.isfinite(rows.lower) | np.isfinite(rows.upper)
+        return Prox(
+            self.constraint, Polyhedral(coordinates, psi.matrix[np.flatnonzero(kept)], rows.some(kept))
+        )
+
+    def project(self, x: Array) -> Array:
+        """Return the nearest point of the region; a point that is there stays exactly where it is."""
+        if self._is_inside(x):
+            return x
+        if not self.polyhedral.bounded:
+            return self.constraint.project(x)
+        return self._sound(lambda: self._nearest.at(np.asarray(x, dtype=float), np.ones(len(x)))).point
+
+    def prox(self, z: Array, t: Array, hold: Hold | None = None) -> Proximal:
+        """Return argmin psi(x) + sum_j (x_j - z_j)^2 / (2 t_j) on the plane, given what may hold it there."""
+        start = None
+        if hold is not None:
+            duals, nu = Duals(hold.coordinates, hold.rows), self.constraint.multipliers(hold.normal)
+            start = Proximal(z, hold.normal, duals, nu, 0)
+        return self._sound(lambda: self._prox.at(z, t, start))
+
+    def _sound(self, compute: Callable[[], Proximal]) -> Proximal:
+        """Return a point of the region, or say that there is none, or none that was found."""
+        try:
+            found = compute()
+        except Infeasible as error:
+            raise ValueError(self.contradiction()) from error
+        if self.residual(found.point) > UNSOUND * (1.0 + float(np.linalg.norm(found.point))):
+            raise ArithmeticError(
+                "the projection missed the constraint: rows or bounds may be nearly contradictory or badly "
+                "scaled; rescale or relax them."
+            )
+        return found
+
+    def _is_inside(self, x: Array) -> bool:
+        """Say whether x keeps to bounds exactly, and to rows and equations to rounding."""
+        beyond = self.polyhedral.coordinates.violation(x).any()
+        return not beyond and self.residual(x) <= INSIDE * (1.0 + float(np.linalg.norm(x)))
+
+    def residual(self, x: Array) -> float:
+        """Return how far x is from satisfying all rows and bounds."""
+        return float(np.hypot(self.constraint.residual(x), self.polyhedral.violation(x)))
+
+    def held(self, x: Array, gradient: Array, normal: Array | None, rows: Array | None) -> Held:
+        """Return subgradients of psi at x that go well with a gradient, given a guess at A^T l and y."""
+        psi = self.polyhedral
+        y = np.zeros(psi.rows.size) if rows is None else rows
+        y = self._rows_at(x, y)
+        pull = gradient + psi.matrix.T @ y if psi.couples else gradient
+        if normal is None:
+            normal = self._normal(pull, x)
+        s = psi.coordinates.nearest(normal - pull, x)
+        duals = Duals(s, y)
+        return Held(pull + s, duals, psi.misfit(x, duals))
+
+    def _normal(self, pull: Array, x: Array) -> Array:
+        """Guess at A^T l by alternating between the plane and the slopes that variables allow."""
+        normal = pull - self.constraint.tangent(pull)
+        for _ in range(SWEEPS):
+            residual = pull + self.polyhedral.coordinates.nearest(normal - pull, x)
+            normal = residual - self.constraint.tangent(residual)
+        return normal
+
+    def _rows_at(self, x: Array, y: Array) -> Array:
+        """Return the slopes of rows at x that are nearest to a guess."""
+        psi = self.polyhedral
+        if not psi.couples:
+            return y
+        z = psi.matrix @ x
+        for wall in (psi.rows.lower, psi.rows.upper, np.zeros(len(z))):
+            reach = np.where(np.isfinite(wall), AT_WALL * np.maximum(1.0, np.abs(wall)), -1.0)
+            z = np.where(np.abs(z - wall) <= reach, wall, z)
+        return psi.rows.nearest(y, z)
+
+    def least(self, metric: Metric, x: Array, gradient: Array, hold: Hold | None) -> Proximal | None:
+        """Return the minimum of <g, d> + <d, M d>/2 + psi(x + d) on the plane; None where there is none."""
+        ridge, hessian, start = 0.0, metric.matrix, self._answer(x, hold)
+        while ridge <= LARGEST_RIDGE:
+            shifted = hessian if ridge == 0.0 else _ridged(hessian, ridge)
+            product = shifted * x if shifted.ndim == 1 else shifted @ x
+            program = Program(shifted, gradient - product, self.constraint.equations, self.polyhedral)
+            answer = solve_program(program, start=start)
+            if answer.status is Status.SOLVED:
+                normal = np.zeros(len(x))
+                if self.constraint.equations is not None:
+                    normal = self.constraint.equations[0].T @ answer.equalities
+                return Proximal(answer.x, normal, answer.duals, None, answer.iterations)
+            ridge = max(FIRST_RIDGE, RIDGE_GROWTH * ridge)
+        return None
+
+    def _answer(self, x: Array, hold: Hold | None) -> Answer | None:
+        """Return what is known of a program's solution from a point near it and what holds that."""
+        if hold is None:
+            return None
+        equalities = self.constraint.multipliers(hold.normal)
+        duals = Duals(hold.coordinates, hold.rows)
+        return Answer(x, equalities, duals, Status.SOLVED, 0, -np.inf)
+
+    def fenchel(self, x: Array, value: float, gradient: Array, hold: Hold) -> Fenchel | None:
+        """Return the gap between F + psi at x and their dual at a multiple c of grad F; None if none is near.
+
+        F*(grad F(x)) = <grad F(x), x> - F(x), and F*(c u) <= c F*(u) - (1 - c) m where F is nowhere below m,
+        so that no conjugate of F is needed. c is as near to 1 as the slopes of psi allow.
+        """
+        psi = self.polyhedral
+        v = hold.normal - gradient - (psi.matrix.T @ hold.rows if psi.couples else 0.0)
+        c = psi.coordinates.shrinkage(v)
+        if not c > LARGEST_SHRINKAGE:
+            return None
+        conjugates = psi.coordinates.conjugate(c * v).sum() + psi.rows.conjugate(c * hold.rows).sum()
+        terms = np.array(
+            [(1.0 - c) * value, psi.value(x), c * (gradient @ x), -c * (hold.normal @ x), conjugates]
+        )
+        error = FENCHEL_ERROR * float(np.abs(terms).sum() + c * (np.abs(gradient) @ np.abs(x)))
+        total = float(terms.sum()) + error
+        return Fenchel(total, 1.0 - c) if np.isfinite(total) else None
+
+    def fall(self, x: Array, gradient: Array, point: Array) -> float:
+        """Return by how much F + psi is lower at another point, to first order."""
+        psi = self.polyhedral
+        return psi.value(x) - psi.value(point) - float(gradient @ (point - x))
+
+    def contradiction(self) -> str:
+        """Say which rows and bounds contradict each other."""
+        found = contradiction(self.feasible)
+        return found or "the constraints contradict each other, if only by a little; relax or drop some."
+
+    def digest(self) -> str:
+        """Return a digest of the plane and of psi."""
+        return digest_of("Region", self.constraint.digest(), self.polyhedral.digest())
+
+
+def _ridged(hessian: Array, share: float) -> Array:
+    """Return a matrix with a share of its diagonal added, where that is positive."""
+    diagonal = hessian if hessian.ndim == 1 else np.diag(hessian)
+    added = share * np.maximum(diagonal, float(np.max(diagonal, initial=0.0)) * 1e-3 or 1.0)
+    return hessian + (added if hessian.ndim == 1 else np.diag(added))

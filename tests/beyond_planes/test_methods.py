@@ -1,0 +1,121 @@
+"""Methods beyond planes: which there are, that they agree, and what they leave exactly where it is."""
+
+import numpy as np
+import pytest
+from scipy.optimize import Bounds, LinearConstraint
+
+import tether
+from tether.methods import ProxSkip, ProxSkipSVRG
+
+N, P = 400, 12
+
+
+@pytest.fixture(scope="module")
+def data():
+    rng = np.random.default_rng(5)
+    X = rng.standard_normal((N, P))
+    y = np.where(X @ rng.standard_normal(P) + rng.standard_normal(N) > 0, 1.0, -1.0)
+    A = rng.standard_normal((2, P))
+    return X, y, A
+
+
+@pytest.fixture(scope="module")
+def objective(data):
+    return tether.GLM(data[0], data[1], l2=0.05)
+
+
+def regions(A):
+    rows = LinearConstraint(np.abs(A), -np.inf, 0.8)
+    return {
+        "l1": (None, tether.L1(0.02)),
+        "bounds": (Bounds(-0.2, 0.3), None),
+        "equations and x >= 0": ([tether.Affine(np.abs(A), [1.0, 1.2]), tether.NonNegative()], None),
+        "simplex": (tether.Simplex(), None),
+        "inequalities": ([rows, Bounds(-0.5, 0.5)], None),
+        "equations, bounds and l1": ([tether.Affine(A), Bounds(-0.3, 0.4)], tether.L1(0.01)),
+        "differences": (None, tether.L1(0.02, tether.differences(P))),
+        "all": (
+            [tether.Affine(A[:1]), rows, Bounds(-0.5, 0.5)],
+            [tether.L1(0.01), tether.L1(0.01, tether.differences(P))],
+        ),
+    }
+
+
+CASES = list(regions(np.eye(2, P)))
+
+
+@pytest.mark.parametrize("method", ["newton", "skip", "proxskip", "proxskip-svrg"])
+@pytest.mark.parametrize("case", CASES)
+def test_methods_agree(objective, data, case, method):
+    constraint, penalty = regions(data[2])[case]
+    best = tether.solve(objective, constraint, penalty=penalty, rtol=1e-10)
+    found = tether.solve(objective, constraint, method, penalty=penalty, rtol=1e-7, max_passes=20_000)
+    assert best.success and found.success, found.message
+    assert -best.gap - 1e-12 <= found.fun - best.fun <= found.gap + 1e-12
+    assert found.residual <= 1e-10
+
+
+@pytest.mark.parametrize("method", ["dp-sgd", "p-sgd"])
+@pytest.mark.parametrize("case", ["l1", "equations and x >= 0", "simplex", "differences"])
+def test_plain_stochastic_steps_come_near(objective, data, case, method):
+    constraint, penalty = regions(data[2])[case]
+    best = tether.solve(objective, constraint, penalty=penalty, rtol=1e-10)
+    found = tether.solve(objective, constraint, method, penalty=penalty, max_passes=8)
+    assert found.fun - best.fun <= 0.15 * (best.history["value"][0] - best.fun)
+    assert found.residual <= 1e-10
+
+
+@pytest.mark.parametrize("method", ["lbfgs", "nesterov", "dp-svrg", "dp-asvrg", "scaffold"])
+def test_methods_for_planes_say_so(objective, method):
+    with pytest.raises(ValueError, match="needs a constraint made of equations: there are bounds"):
+        tether.solve(objective, Bounds(0.0, 1.0), method)
+
+
+@pytest.mark.parametrize("method", ["newton", "skip"])
+def test_zeros_and_bounds_are_exact(objective, data, method):
+    constraint, penalty = regions(data[2])["equations, bounds and l1"]
+    sol = tether.solve(objective, constraint, method, penalty=penalty, rtol=1e-8, max_passes=20_000)
+    near = [np.abs(sol.x - wall) < 1e-6 for wall in (-0.3, 0.0, 0.4)]
+    assert sum(map(np.count_nonzero, near)) >= 3
+    for wall, at in zip((-0.3, 0.0, 0.4), near, strict=True):
+        assert np.all(sol.x[at] == wall)
+    assert np.array_equal(sol.active.penalty, sol.x == 0.0)
+    assert np.array_equal(sol.active.bounds, (sol.x == 0.4).astype(int) - (sol.x == -0.3))
+
+
+def test_newton_converges_quadratically_once_the_face_stands_still(objective, data):
+    constraint, penalty = regions(data[2])["all"]
+    sol = tether.solve(objective, constraint, "newton", penalty=penalty, rtol=1e-13)
+    best = sol.history["value"].min()
+    falls = sol.history["value"] - best
+    falls = falls[falls > 1e-14]
+    assert len(sol.history) <= 12
+    assert falls[-1] <= 10.0 * np.sqrt(falls[-2]) * falls[-2]
+
+
+@pytest.mark.parametrize("case", CASES)
+@pytest.mark.parametrize("method", ["newton", "skip", "proxskip"])
+def test_a_federation_finds_what_one_machine_finds(data, case, method):
+    X, y, A = data
+    constraint, penalty = regions(A)[case]
+    parts = np.array_split(np.argsort(y, kind="stable"), 3)
+    workers = tether.Federation([tether.GLM(X[part], y[part], l2=0.05) for part in parts])
+    alone = tether.solve(tether.GLM(X, y, l2=0.05), constraint, penalty=penalty, rtol=1e-10)
+    found = tether.solve(workers, constraint, method, penalty=penalty, rtol=1e-7, max_passes=20_000)
+    assert found.success, found.message
+    assert -alone.gap - 1e-12 <= found.fun - alone.fun <= found.gap + 1e-12
+
+
+@pytest.mark.parametrize("method", ["newton", ProxSkipSVRG(inside=True), "skip", ProxSkip()], ids=repr)
+@pytest.mark.parametrize("case", ["l1", "all"])
+def test_a_run_that_is_stopped_goes_on_bit_for_bit(objective, data, case, method, tmp_path):
+    constraint, penalty = regions(data[2])[case]
+    settings = {"penalty": penalty, "rtol": 1e-9, "max_passes": 300}
+    whole = tether.solve(objective, constraint, method, **settings)
+    path = tmp_path / "run.npz"
+    for rounds in range(1, 200):
+        part = tether.solve(objective, constraint, method, checkpoint=path, max_rounds=rounds, **settings)
+        if part.status is not tether.Status.MAX_ROUNDS:
+            break
+    assert part.status is whole.status
+    assert np.array_equal(part.x, whole.x) and part.fun == whole.fun

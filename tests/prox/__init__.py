@@ -1,0 +1,1 @@
+"""The prox of sets and penalties of all kinds."""
