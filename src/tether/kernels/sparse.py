@@ -148,9 +148,8 @@ def walk_with_pieces(
                 ):  # noted without a branch: one guessed wrong takes longer than all of this
                     entry[late], missed[late], before[late] = k, n, w
                     late += passes_zero(w, moved, below, above)
-                if walls is not None:
-                    if step > 0:  # the start may be beyond walls
-                        moved = within(moved, walls[j, 0], walls[j, 1])
+                if walls is not None and step > 0:  # the start may be beyond walls
+                    moved = within(moved, walls[j, 0], walls[j, 1])
                 table[j, 0] = moved
                 if size > 1:
                     table[j, 3] = t
@@ -159,9 +158,8 @@ def walk_with_pieces(
                 k = entry[c]
                 j = indices[k]
                 moved = through_zero(before[c], table[j, 1], table[j, 2], missed[c], near, far, loss)
-                if walls is not None:
-                    if step > 0:
-                        moved = within(moved, walls[j, 0], walls[j, 1])
+                if walls is not None and step > 0:
+                    moved = within(moved, walls[j, 0], walls[j, 1])
                 z += data[k] * (moved - table[j, 0])
                 table[j, 0] = moved
             if ones:  # which has never missed a step
@@ -203,9 +201,8 @@ def walk_with_pieces(
             if walls is not None:
                 w = within(w, walls[last, 0], walls[last, 1])
             table[last, 0], table[last, 3] = w, t + 1.0
-        if walls is not None:
-            if step == 0:
-                enter(table, walls, shrink)
+        if walls is not None and step == 0:
+            enter(table, walls, shrink)
     read_off(table, walls, float(steps), near, far, loss, x)
 
 

@@ -149,12 +149,10 @@ def walk_with_pieces(
                 for c in range(outputs):
                     w, below, above = table[j, c], table[j, outputs + c], table[j, 2 * outputs + c]
                     moved = shrunk(a * w, b * below, b * above)
-                    if kinks is not None:
-                        if passes_zero(w, moved, below, above):
-                            moved = through_zero(w, below, above, n, near, far, loss)
-                    if walls is not None:
-                        if step > 0:  # the start may be beyond walls
-                            moved = within(moved, walls[j, c], walls[j, outputs + c])
+                    if kinks is not None and passes_zero(w, moved, below, above):
+                        moved = through_zero(w, below, above, n, near, far, loss)
+                    if walls is not None and step > 0:  # the start may be beyond walls
+                        moved = within(moved, walls[j, c], walls[j, outputs + c])
                     table[j, c] = moved
             change[s, :] = 0.0
             _predict(data, indices, begin, end, ones, table, 0, 1.0, change, s)
@@ -190,9 +188,8 @@ def walk_with_pieces(
                         if walls is not None:
                             w = within(w, walls[j, c], walls[j, outputs + c])
                         table[j, c] = w
-        if walls is not None:
-            if step == 0:
-                enter(table, walls, shrink)
+        if walls is not None and step == 0:
+            enter(table, walls, shrink)
     read_off(table, walls, float(steps), near, far, loss, x)
 
 

@@ -1,0 +1,25 @@
+"""tether demo: every method on handwritten digits."""
+
+import argparse
+from pathlib import Path
+from typing import Any
+
+from rich.console import Console
+
+
+def add(commands: Any) -> None:
+    """Add the command to the parser."""
+    demo = commands.add_parser("demo", help="every method on handwritten digits with 20 constraints")
+    demo.add_argument("--output", type=Path, default=Path(), help="folder for the picture (default: here)")
+    demo.set_defaults(run=_demo)
+
+
+def _demo(options: argparse.Namespace, console: Console) -> None:
+    try:
+        from tether import demo
+    except ModuleNotFoundError as error:
+        raise ValueError(f"{error.name} is missing; pip install 'tether[demo]'.") from error
+
+    if not options.output.is_dir():
+        raise ValueError(f"--output must be an existing folder, got {str(options.output)!r}.")
+    demo.run(console, options.output)
