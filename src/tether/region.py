@@ -22,6 +22,7 @@ from tether.requests import Fenchel, Hold
 
 AT_WALL = 1e-9  # relative to its size: a row that is nearer to a wall or a kink counts as there
 INSIDE = 1e-13  # of 1 + ||x||: a smaller residual is rounding
+BEYOND_WALLS = 1e-9  # of 1 + ||x||: what is farther out is outside
 UNSOUND = 1e-6  # of 1 + ||x||: a larger residual is no rounding
 LARGEST_SHRINKAGE = 0.5  # of a dual point; where it had to be shrunk more, it is far off
 FENCHEL_ERROR = 1e-14  # of the sizes of all terms, which rounding may hide
@@ -100,6 +101,12 @@ class Region:
         beyond = self.polyhedral.coordinates.violation(x).any()
         return not beyond and self.residual(x) <= INSIDE * (1.0 + float(np.linalg.norm(x)))
 
+    def price(self, x: Array) -> float:
+        """Return psi(x); infinite beyond walls, by more than rounding."""
+        psi = self.polyhedral
+        beyond = psi.violation(x) > BEYOND_WALLS * (1.0 + float(np.linalg.norm(x)))
+        return np.inf if beyond else psi.value(x)
+
     def residual(self, x: Array) -> float:
         """Return how far x is from satisfying all rows and bounds."""
         return float(np.hypot(self.constraint.residual(x), self.polyhedral.violation(x)))
@@ -137,7 +144,10 @@ class Region:
 
     def least(self, metric: Metric, x: Array, gradient: Array, hold: Hold | None) -> Proximal | None:
         """Return the minimum of <g, d> + <d, M d>/2 + psi(x + d) on the plane; None where there is none."""
-        ridge, hessian, start = 0.0, metric.matrix, self._answer(x, hold)
+        hessian = metric.matrix
+        if hessian.ndim == 1 and bool((hessian > 0.0).all()):
+            return self.prox(x - gradient / hessian, 1.0 / hessian, hold)
+        ridge, start = 0.0, self._answer(x, hold)
         while ridge <= LARGEST_RIDGE:
             shifted = hessian if ridge == 0.0 else _ridged(hessian, ridge)
             product = shifted * x if shifted.ndim == 1 else shifted @ x
