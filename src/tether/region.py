@@ -6,9 +6,10 @@ subgradient of psi at x, P (grad F + s + K^T y) is to F + psi what P grad F is t
 """
 
 from collections.abc import Callable
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
+from scipy import sparse
 
 from tether.arrays import Array
 from tether.digest import digest_of
@@ -136,11 +137,15 @@ class Region:
         psi = self.polyhedral
         if not psi.couples:
             return y
-        z = psi.matrix @ x
-        for wall in (psi.rows.lower, psi.rows.upper, np.zeros(len(z))):
+        return psi.rows.nearest(y, self._snapped(psi.matrix @ x))
+
+    def _snapped(self, z: Array) -> Array:
+        """Return the values of rows, at a wall or a kink exactly where they are next to it."""
+        rows = self.polyhedral.rows
+        for wall in (rows.lower, rows.upper, np.zeros(len(z))):
             reach = np.where(np.isfinite(wall), AT_WALL * np.maximum(1.0, np.abs(wall)), -1.0)
             z = np.where(np.abs(z - wall) <= reach, wall, z)
-        return psi.rows.nearest(y, z)
+        return z
 
     def least(self, metric: Metric, x: Array, gradient: Array, hold: Hold | None) -> Proximal | None:
         """Return the minimum of <g, d> + <d, M d>/2 + psi(x + d) on the plane; None where there is none."""
@@ -192,6 +197,20 @@ class Region:
         """Return by how much F + psi is lower at another point, to first order."""
         psi = self.polyhedral
         return psi.value(x) - psi.value(point) - float(gradient @ (point - x))
+
+    def held_rows(self, x: Array) -> Any:
+        """Return the rows along which nothing may move: equations, and what is at a wall or on a kink."""
+        psi, (matrix, _) = self.polyhedral, self.constraint.equations or (np.zeros((0, len(x))), None)
+        still = np.flatnonzero(psi.coordinates.settled(x))
+        rows = psi.rows.settled(self._snapped(psi.matrix @ x))
+        units = sparse.csr_array((np.ones(len(still)), (np.arange(len(still)), still)), (len(still), len(x)))
+        return sparse.vstack([sparse.csr_array(matrix), units, sparse.csr_array(psi.matrix[rows])])
+
+    def recedes(self, d: Array) -> bool:
+        """Say whether from every point of the region one may go along d for ever, and psi does not rise."""
+        psi = self.polyhedral
+        flat = abs(psi.matrix) @ np.abs(d)
+        return psi.coordinates.open_along(d, np.abs(d).max()) and psi.rows.open_along(psi.matrix @ d, flat)
 
     def contradiction(self) -> str:
         """Say which rows and bounds contradict each other."""

@@ -192,7 +192,8 @@ class Supervisor:
         for _ in range(REHEARSALS):  # a busy machine may be slow once: only what is slow again counts
             self.clock.heard(*self._pace_of(run, walk))
             self.verdict = self._engine.agree(self._with_pace, Verdict)
-            if self.verdict.affordable >= price_of_step(walk, self.conversation.facts) * walk.steps:
+            price = price_of_step(walk, self.conversation.facts) * walk.steps
+            if self.verdict.affordable >= min(price, REHEARSALS * REHEARSAL):
                 break
 
     def _pace_of(self, run: Run, walk: Descend) -> tuple[int, float]:
