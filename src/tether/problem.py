@@ -51,6 +51,7 @@ class Facts(NamedTuple):
     draws: int = 0  # N', the samples of a pass that takes long rows in shares; 0: no row has shares
     share: float = 0.0  # the largest smoothness constant of a share
     pieces: Pieces | None = None  # what single variables pay and must keep to; None: there are equations only
+    couples: bool = False  # rows beyond equations tie variables together
     floor: float = -math.inf  # F is nowhere lower
 
     @property

@@ -11,11 +11,10 @@ from typing import Any, NamedTuple
 import numpy as np
 from scipy import sparse
 
-from tether.arrays import Array
+from tether.arrays import Array, Indices
 from tether.digest import digest_of
 from tether.feasible import Feasible, contradiction
 from tether.lazy import lazy
-from tether.metric import Metric
 from tether.polyhedral import Duals, Pieces, Polyhedral
 from tether.prox import Infeasible, Prox, Proximal
 from tether.qp import Answer, Program, Status, solve_program
@@ -147,29 +146,46 @@ class Region:
             z = np.where(np.abs(z - wall) <= reach, wall, z)
         return z
 
-    def least(self, metric: Metric, x: Array, gradient: Array, hold: Hold | None) -> Proximal | None:
-        """Return the minimum of <g, d> + <d, M d>/2 + psi(x + d) on the plane; None where there is none."""
-        hessian = metric.matrix
+    def least(self, hessian: Array, x: Array, gradient: Array, hold: Hold | None) -> Proximal | None:
+        """Return the minimum of <g, d> + <d, H d>/2 + psi(x + d) on the plane; None where there is none."""
         if hessian.ndim == 1 and bool((hessian > 0.0).all()):
             return self.prox(x - gradient / hessian, 1.0 / hessian, hold)
-        ridge, start = 0.0, self._answer(x, hold)
-        while ridge <= LARGEST_RIDGE:
-            shifted = hessian if ridge == 0.0 else _ridged(hessian, ridge)
-            product = shifted * x if shifted.ndim == 1 else shifted @ x
-            program = Program(shifted, gradient - product, self.constraint.equations, self.polyhedral)
-            answer = solve_program(program, start=start)
-            if answer.status is Status.SOLVED:
-                normal = np.zeros(len(x))
-                if self.constraint.equations is not None:
-                    normal = self.constraint.equations[0].T @ answer.equalities
-                return Proximal(answer.x, normal, answer.duals, None, answer.iterations)
-            ridge = max(FIRST_RIDGE, RIDGE_GROWTH * ridge)
-        return None
-
-    def _answer(self, x: Array, hold: Hold | None) -> Answer | None:
-        """Return what is known of a program's solution from a point near it and what holds that."""
-        if hold is None:
+        program = Program(hessian, gradient, self.constraint.equations, self.polyhedral)
+        answer = _minimum(program, x, None if hold is None else self._answer(x, hold))
+        if answer is None:
             return None
+        normal = self._normal_of(answer.equalities, len(x))
+        return Proximal(answer.x, normal, answer.duals, None, answer.iterations)
+
+    def least_among(
+        self, chosen: Indices, hessian: Array, x: Array, gradient: Array, hold: Hold | None
+    ) -> Proximal | None:
+        """Return the same minimum with all variables still but some, whose second derivatives are given."""
+        psi, equations, start = self.polyhedral.coordinates, self.constraint.equations, None
+        if hold is not None:
+            start = self._answer(x, hold)._replace(
+                x=x[chosen], duals=Duals(hold.coordinates[chosen], np.zeros(0))
+            )
+        if equations is not None:
+            matrix, b = equations
+            some = matrix[:, chosen]
+            equations = some, b - matrix @ x + some @ x[chosen]
+        program = Program(hessian, gradient[chosen], equations, Polyhedral.separable(psi.some(chosen)))
+        answer = _minimum(program, x[chosen], start)
+        if answer is None:
+            return None
+        point, normal = x.copy(), self._normal_of(answer.equalities, len(x))
+        point[chosen] = answer.x
+        slopes = psi.nearest(normal - gradient, point)
+        slopes[chosen] = answer.duals.coordinates
+        return Proximal(point, normal, Duals(slopes, np.zeros(0)), None, answer.iterations)
+
+    def _normal_of(self, equalities: Array, dim: int) -> Array:
+        equations = self.constraint.equations
+        return np.zeros(dim) if equations is None else equations[0].T @ equalities
+
+    def _answer(self, x: Array, hold: Hold) -> Answer:
+        """Return what is known of a program's solution from a point near it and what holds that."""
         equalities = self.constraint.multipliers(hold.normal)
         duals = Duals(hold.coordinates, hold.rows)
         return Answer(x, equalities, duals, Status.SOLVED, 0, -np.inf)
@@ -220,6 +236,19 @@ class Region:
     def digest(self) -> str:
         """Return a digest of the plane and of psi."""
         return digest_of("Region", self.constraint.digest(), self.polyhedral.digest())
+
+
+def _minimum(program: Program, x: Array, start: Answer | None) -> Answer | None:
+    """Return the minimum of a model around x, whose gradient is the linear part, with a ridge if need be."""
+    hessian, gradient, ridge = program.hessian, program.linear, 0.0
+    while ridge <= LARGEST_RIDGE:
+        shifted = hessian if ridge == 0.0 else _ridged(hessian, ridge)
+        product = shifted * x if shifted.ndim == 1 else shifted @ x
+        answer = solve_program(program._replace(hessian=shifted, linear=gradient - product), start=start)
+        if answer.status is Status.SOLVED:
+            return answer
+        ridge = max(FIRST_RIDGE, RIDGE_GROWTH * ridge)
+    return None
 
 
 def _ridged(hessian: Array, share: float) -> Array:

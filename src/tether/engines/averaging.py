@@ -119,7 +119,7 @@ def _measured(
     normal = pull - tangent
     reply = Measured(
         request.point, value, certificate, scale, tangent, normal, work, size=size, curved=curved
-    )
+    )._replace(target=projector.target(request, full))
     if held is not None:
         hold = Hold(normal, *held.duals)
         bound = projector.fenchel(request.point, value, full, hold)

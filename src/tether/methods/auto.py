@@ -18,6 +18,7 @@ from tether.arrays import Array
 from tether.curvature import DIAGONAL, KRONECKER
 from tether.methods.anderson import Anderson, AndersonAlgorithm, AndersonState
 from tether.methods.base import Algorithm, Method
+from tether.methods.beyond_planes import BeyondAlgorithm
 from tether.methods.costs import Costs
 from tether.methods.lbfgs import LBFGS, LBFGSAlgorithm, LBFGSState
 from tether.methods.newton import Newton, NewtonAlgorithm, NewtonState, work_of_sample
@@ -149,12 +150,21 @@ class Auto(Method):
 
 
 def _beyond_planes(facts: Facts) -> Algorithm[Any]:
-    """Return sequential quadratic programs where the Hessian is not too large for them, else the flagship."""
+    """Return sequential quadratic programs where the Hessian is not too large for them, else the flagship.
+
+    Where nothing but equations ties variables together, both are at hand and take turns.
+    """
     known = facts.second_order
     fits = known.separable or (math.isfinite(known.full) and facts.dim <= LARGEST_PROGRAM)
-    if fits or _unfit_for_walks(facts) is not None:
+    unfit = _unfit_for_walks(facts) is not None
+    if fits or unfit:
         return Newton().prepare(facts)
-    return _FLAGSHIP.prepare(facts)
+    flagship = _FLAGSHIP.prepare(facts)
+    if facts.couples or not math.isfinite(known.among):
+        return flagship
+    newton = Newton().prepare(facts)
+    assert isinstance(newton, SequentialAlgorithm)
+    return BeyondAlgorithm.of(flagship, newton, facts)
 
 
 def _has_cheap_metric(newton: NewtonAlgorithm | None) -> bool:

@@ -196,6 +196,10 @@ class Objective(ABC):
         """Return the second derivatives at x of F, or of f_B, in a form of `tether.curvature`."""
         raise NotImplementedError(f"{type(self).__name__} has no second derivatives")
 
+    def curvature_among(self, x: Array, chosen: Indices, batch: Indices | None = None) -> Array:
+        """Return the triangle of the Hessian of some variables at x."""
+        raise NotImplementedError(f"{type(self).__name__} has no second derivatives of some variables")
+
     def edge(self, x: Array) -> str:
         """Say which variables are at an end of the domain; nothing if none is."""
         return ""

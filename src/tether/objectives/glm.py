@@ -18,7 +18,13 @@ from tether.inputs import matrix, nonnegative, switch
 from tether.lazy import lazy
 from tether.objectives.base import Evaluation, Kind, Objective, Smoothness, require_form
 from tether.objectives.design import COMPILE_FROM, Rows, as_design
-from tether.objectives.glm_curvature import curvature_of, model_of, quadratic_of, second_order_of
+from tether.objectives.glm_curvature import (
+    curvature_among,
+    curvature_of,
+    model_of,
+    quadratic_of,
+    second_order_of,
+)
 from tether.objectives.glm_data import (
     Coefficients,
     chosen,
@@ -267,6 +273,10 @@ class GLM(Objective):
         """Return the second derivatives of the losses' mean, and l2, at x."""
         require_form(self, form)
         return curvature_of(model_of(self), x, form, batch)
+
+    def curvature_among(self, x: Array, chosen: Indices, batch: Indices | None = None) -> Array:
+        """Return the triangle of the Hessian of some variables, of a model with one output."""
+        return curvature_among(model_of(self), x, chosen, batch)
 
     def direction_of_fall(self, x: Array, way: Array, equations: Any) -> Array | None:
         """Return a direction that separates the data."""

@@ -86,8 +86,10 @@ class Opening:
     def conversation(self, way: Way, audit: float | None) -> tuple[Conversation, Run]:
         """Fill the method's open settings and start it."""
         region = way.problem.region
-        pieces = None if region is None else region.polyhedral.coordinates
-        facts = self.engine.facts(way.problem)._replace(pieces=pieces)
+        facts = self.engine.facts(way.problem)
+        if region is not None:
+            psi = region.polyhedral
+            facts = facts._replace(pieces=psi.coordinates, couples=psi.couples)
         warm, initial = self._x0 is not None, self._initial
         origin = np.zeros(facts.dim) if initial is None else way.lower(initial)
         start = origin if way.start is None else way.start
