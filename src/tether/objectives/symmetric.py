@@ -9,6 +9,7 @@ from scipy.linalg import eigvalsh
 
 from tether.arrays import Array
 from tether.objectives.spectrum import largest_eigenvalue, largest_ritz_value
+from tether.threads import one_blas_thread
 
 DENSE_LIMIT = 1000  # size up to which all eigenvalues are computed
 ROUNDING = 1e-10  # how unsymmetric or negative a matrix may be by rounding, relative to its size
@@ -40,14 +41,22 @@ def diagonal_of(matrix: NDArray[Any] | sparse.csr_array) -> Array | None:
     return diagonal if entries == np.count_nonzero(diagonal) else None
 
 
+def _eigenvalues(matrix: Array) -> Array:
+    """Return all eigenvalues; variables that nothing is tied to have their own."""
+    diagonal = matrix.diagonal()
+    tied = np.count_nonzero(matrix, axis=1) > (diagonal != 0.0)
+    with one_blas_thread():
+        return np.concatenate([diagonal[~tied], eigvalsh(matrix[np.ix_(tied, tied)])])
+
+
 def spectrum_of(matrix: NDArray[Any] | sparse.csr_array) -> tuple[float, float]:
     """Return the extreme eigenvalues of C, both from above if C is large (then a negative one is proof)."""
     p, diagonal = matrix.shape[0], diagonal_of(matrix)
     if diagonal is not None:
         return float(diagonal.min()), float(diagonal.max())
     if p <= DENSE_LIMIT:
-        values = eigvalsh(matrix if isinstance(matrix, np.ndarray) else matrix.toarray())
-        return float(values[0]), float(values[-1])
+        values = _eigenvalues(matrix if isinstance(matrix, np.ndarray) else matrix.toarray())
+        return float(values.min()), float(values.max())
     sizes: Any = abs(matrix)
     bound = float(sizes.sum(axis=1).max())  # no eigenvalue is larger in size
     mirrored, _ = largest_ritz_value(lambda v: bound * v - matrix @ v, p, 1e-6)
