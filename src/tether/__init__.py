@@ -15,6 +15,7 @@ from tether.constraints import (
     Unconstrained,
 )
 from tether.engines import Engine, Serial
+from tether.expressions import constraints_of
 from tether.objectives import (
     GLM,
     Federation,
@@ -61,6 +62,7 @@ __all__ = [
     "Status",
     "Unconstrained",
     "__version__",
+    "constraints_of",
     "differences",
     "engines",
     "from_jax",

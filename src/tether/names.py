@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from tether.arrays import Indices
-from tether.inputs import plain_array
+from tether.inputs import plain_array, shown
 
 Names = tuple[str, ...]
 OBJECTIVE = "variable of the objective"
@@ -73,7 +73,7 @@ def places(argument: str, part: str, own: Names, names: Names, whole: str = OBJE
     for name in own:
         if name not in place:
             raise ValueError(
-                f"{argument} has the {part} {name!r}, which is no {whole}; {_nearest(name, names)}."
+                f"{argument} has the {part} {name!r}, which is no {whole}; {nearest(name, names)}."
             )
     for labels in (own, names):
         doubles = [name for name, count in Counter(labels).items() if count > 1 and name in own]
@@ -111,6 +111,38 @@ def require_all(argument: str, part: str, own: Names, names: Names, whole: str =
     missing = [name for name in names if name not in held]
     if missing:
         raise ValueError(f"{argument} has no {part} {missing[0]!r}; give one for every {whole}.")
+
+
+def nearest(name: str, names: Names) -> str:
+    """Return which of the names may be meant by one that is none of them, in words for an error."""
+    if not isinstance(name, Number):  # numbers that look alike are not alike
+        alike = [other for other in names if other.casefold() == name.casefold()]
+        close = alike or get_close_matches(name, names, n=1)
+        if close:
+            return f"perhaps {close[0]!r} is meant"
+    return f"there are {_few(names)}"
+
+
+def as_names(argument: str, value: Any) -> Names:
+    """Return labels as names, or refuse what is no sequence of labels."""
+    if isinstance(value, str) or not isinstance(value, Iterable):
+        raise TypeError(f"{argument} must be a list of names, got {shown(value)}.")
+    return tuple(map(_label, value))
+
+
+def names_in_words(names: Names | None, dim: int, intercepts: int = 0) -> Names:
+    """Return a name for every variable: x[0], x[1], ... and ``intercept`` where nobody gave any."""
+    if names == PER_OUTPUT:
+        raise ValueError(
+            "expressions need a name for every variable, but the objective has several variables for each "
+            "column of its data; give them names of your own, in the order of W.ravel(), with "
+            "tether.constraints_of(expressions, names)."
+        )
+    if names is not None and not counted(names):
+        return names
+    own = [f"x[{j}]" for j in range(dim - intercepts)]
+    last = [INTERCEPT] if intercepts == 1 else [f"{INTERCEPT}[{k}]" for k in range(intercepts)]
+    return (*own, *last)
 
 
 def common_names(known: Sequence[Names | None], worker: str = "worker") -> Names | None:
@@ -154,13 +186,6 @@ def _labels(table: Any, attribute: str) -> Names | None:
 def _label(label: object) -> str:
     whole = isinstance(label, int | np.integer) and not isinstance(label, bool)
     return Number(label) if whole else str(label)
-
-
-def _nearest(name: str, names: Names) -> str:
-    close = get_close_matches(name, names, n=1)
-    if close and not isinstance(name, Number):  # numbers that look alike are not alike
-        return f"perhaps {close[0]!r} is meant"
-    return f"there are {_few(names)}"
 
 
 def _few(names: Names) -> str:

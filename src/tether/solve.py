@@ -40,7 +40,7 @@ from tether.threads import one_blas_thread
 from tether.tolerance import Tolerance
 
 #: What x may have to satisfy.
-Restriction: TypeAlias = Constraint | LinearConstraint | Bounds
+Restriction: TypeAlias = Constraint | LinearConstraint | Bounds | str
 
 
 class Moment(NamedTuple):
@@ -80,10 +80,11 @@ def solve(
     objective : Objective
         `GLM`, `Quadratic`, `Separable`, `FiniteSum`, `from_jax(...)` or `from_torch(...)`;
         `Federation([...])` for workers that keep their data.
-    constraint : Constraint, scipy.optimize.LinearConstraint, scipy.optimize.Bounds or a list, optional
-        `Affine`, `Range`, `Flow`, `Consensus`, `Simplex`, `NonNegative`; several hold together; none means no
-        constraint. Columns that have names (of a pandas DataFrame) are matched with those of the objective's
-        data by name; SciPy keeps no names.
+    constraint : Constraint, scipy.optimize.LinearConstraint, scipy.optimize.Bounds, str or a list, optional
+        `Affine`, `Range`, `Flow`, `Consensus`, `Simplex`, `NonNegative`, or an expression such as
+        ``"age_30 <= age_40"`` in the names of the variables (see `constraints_of`), which are x[0], x[1], ...
+        where the data has none. Several hold together; none means no constraint. Columns that have names (of
+        a pandas DataFrame) are matched with those of the objective's data by name; SciPy keeps no names.
     method : str or Method, default "auto"
         A short name or an object from `tether.methods`. "auto" also takes shortcuts where they pay: small
         quadratics are solved by one linear system, and the data of a linear model is projected once where

@@ -51,6 +51,8 @@ class Objective(ABC):
     names : tuple of str, optional
         Names of the variables, where they are known; empty where the data has names but each of them stands
         for several variables, as with several outputs.
+    intercepts : int
+        How many of the last variables are intercepts.
     initial : array, optional
         Where a run starts if it is told nothing else; None: at 0.
     proven_convex : bool
@@ -83,6 +85,7 @@ class Objective(ABC):
     n_samples: int
     dim: int
     names: tuple[str, ...] | None = None
+    intercepts: int = 0
     initial: Array | None = None
     proven_convex: bool = False
     floor: float = -math.inf  # F is nowhere lower

@@ -63,6 +63,7 @@ class Federation(Objective):
             for local in self.objectives:
                 local.compile()
         self.names = common_names([local.names for local in self.objectives])
+        self.intercepts = self.objectives[0].intercepts
         self.initial = next((one.initial for one in self.objectives if one.initial is not None), None)
         self.proven_convex = all(local.proven_convex for local in self.objectives)
         self._weights = weights_of([local.mass for local in self.objectives])

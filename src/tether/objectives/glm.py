@@ -141,13 +141,14 @@ class GLM(Objective):
         self.design = as_design(data, one_output=self.n_outputs == 1, ones=self.fit_intercept)
         self.dim = self.design.width * self.n_outputs
         self.names = variable_names(X, self.fit_intercept, self.n_outputs)
+        self.intercepts = self.n_outputs if self.fit_intercept else 0
 
     def with_rows(self, X: Any) -> "GLM":
         """Return the model of the same samples with other columns, without a column of ones behind them."""
         other = self._copy()
         data = matrix("X", X)
         require_length("X", data, self.n_samples)
-        other.fit_intercept, other.names = False, None
+        other.fit_intercept, other.names, other.intercepts = False, None, 0
         other.design = as_design(data, one_output=self.n_outputs == 1)
         other.dim = other.design.width * self.n_outputs
         return other

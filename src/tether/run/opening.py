@@ -10,9 +10,11 @@ import numpy as np
 from tether.arrays import Array
 from tether.constraints import aligned_vector
 from tether.engines import Engine
+from tether.expressions import spelled_out
 from tether.feasible import as_feasible
 from tether.inputs import positive, vector, whole_number
 from tether.methods import as_method
+from tether.names import names_in_words
 from tether.needs import Need, check_needs
 from tether.objectives import Objective
 from tether.problem import Facts, Problem
@@ -68,7 +70,8 @@ class Opening:
     def way(self, asked: Tolerance, seconds: float = math.inf) -> Way:
         """Return the problem to run, by a shortcut where method, place of the data and time allow it."""
         objective = self._objective
-        feasible = as_feasible(self._asked.constraint, self._asked.penalty, objective.dim, objective.names)
+        constraint = spelled_out(self._asked.constraint, partial(names_of, objective))
+        feasible = as_feasible(constraint, self._asked.penalty, objective.dim, objective.names)
         region = None if feasible.polyhedral is None else Region(feasible)
         lacks = NO_PLANE if region is not None else feasible.plane.lacks
         name = type(self.method).__name__
@@ -131,6 +134,11 @@ def as_objective(objective: Any) -> Objective:
             f"from_torch; got {type(objective).__name__}."
         )
     return objective
+
+
+def names_of(objective: Objective) -> tuple[str, ...]:
+    """Return what expressions call the variables."""
+    return names_in_words(objective.names, objective.dim, objective.intercepts)
 
 
 def as_seed(seed: Any) -> int:
