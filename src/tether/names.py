@@ -120,7 +120,7 @@ def nearest(name: str, names: Names) -> str:
         close = alike or get_close_matches(name, names, n=1)
         if close:
             return f"perhaps {close[0]!r} is meant"
-    return f"there are {_few(names)}"
+    return f"there are {few(names)}"
 
 
 def as_names(argument: str, value: Any) -> Names:
@@ -155,7 +155,7 @@ def common_names(known: Sequence[Names | None], worker: str = "worker") -> Names
         if decide(names, common):
             raise ValueError(
                 f"objectives must name their columns alike, in the same order: {worker} {first} has "
-                f"{_few(common)} and {worker} {k} has {_few(names)}; reorder or rename them."
+                f"{few(common)} and {worker} {k} has {few(names)}; reorder or rename them."
             )
     return common
 
@@ -188,7 +188,8 @@ def _label(label: object) -> str:
     return Number(label) if whole else str(label)
 
 
-def _few(names: Names) -> str:
+def few(names: Names) -> str:
+    """Return the first of some names in words, and how many more there are."""
     listed = ", ".join(map(repr, names[:_SHOWN_NAMES]))
     more = len(names) - _SHOWN_NAMES
     return f"{listed} and {more} more" if more > 0 else listed
