@@ -16,6 +16,7 @@ from tether.constraints import (
 )
 from tether.engines import Engine, Serial
 from tether.expressions import constraints_of
+from tether.inputs import InfeasibleError
 from tether.objectives import (
     GLM,
     Federation,
@@ -48,6 +49,7 @@ __all__ = [
     "FiniteSum",
     "Flow",
     "History",
+    "InfeasibleError",
     "Loss",
     "Moment",
     "NonNegative",

@@ -106,7 +106,7 @@ def _rows(argument: str, text: str, lookup: Lookup) -> list[Row]:
     try:
         return rows_of(text, lookup)
     except ValueError as error:
-        raise ValueError(f"{argument}: {error}") from None
+        raise type(error)(f"{argument}: {error}") from None
 
 
 def _texts(expressions: Any) -> list[str]:

@@ -17,7 +17,7 @@ class Place(NamedTuple):
         """The characters themselves."""
         return self.text[self.start : self.end]
 
-    def error(self, sentence: str) -> ValueError:
+    def error(self, sentence: str, kind: type[ValueError] = ValueError) -> ValueError:
         """Return the error that says a sentence and marks the place."""
         first = (
             0 if len(self.text) <= WINDOW else max(0, min(self.start - WINDOW // 2, len(self.text) - WINDOW))
@@ -27,4 +27,4 @@ class Place(NamedTuple):
         after = " ..." if first + WINDOW < len(self.text) else ""
         width = max(1, min(self.end, first + WINDOW) - self.start)
         mark = " " * (len(before) + self.start - first) + "^" + "~" * (width - 1)
-        return ValueError(f"{sentence}\n    {before}{line}{after}\n    {mark}")
+        return kind(f"{sentence}\n    {before}{line}{after}\n    {mark}")

@@ -9,7 +9,7 @@ from tether.expressions.form import Each, combined, second_pattern
 from tether.expressions.grammar import Comparison, read_statement
 from tether.expressions.lookup import ONE, Lookup
 from tether.expressions.place import Place
-from tether.inputs import LARGEST_NUMBER
+from tether.inputs import LARGEST_NUMBER, InfeasibleError
 
 
 class Sides(NamedTuple):
@@ -94,7 +94,9 @@ def _chain(text: str, comparisons: list[Comparison]) -> Iterator[Row]:
         lower, upper = piece.sides
         if lower is not None and upper is not None and lower > upper:
             whole = Place(text, 0, len(text))
-            raise whole.error(f"this is never true: {float(lower):g} is more than {float(upper):g}.")
+            raise whole.error(
+                f"this is never true: {float(lower):g} is more than {float(upper):g}.", InfeasibleError
+            )
         yield _row(text, piece)
 
 
@@ -112,7 +114,9 @@ def _piece(comparison: Comparison) -> _Piece:
 
 def _require_true(piece: _Piece, comparison: Comparison) -> None:
     if not piece.sides.hold(Fraction(0)):
-        raise comparison.sign.place.error("this comparison has no variable left and is never true.")
+        raise comparison.sign.place.error(
+            "this comparison has no variable left and is never true.", InfeasibleError
+        )
 
 
 def _row(text: str, piece: _Piece) -> Row:

@@ -19,7 +19,7 @@ from tether.constraints import (
 )
 from tether.expressions import Expressed
 from tether.feasible.stacking import as_sparse
-from tether.inputs import LARGEST_NUMBER, fresh_matrix, numbers, shown
+from tether.inputs import LARGEST_NUMBER, InfeasibleError, fresh_matrix, numbers, shown
 from tether.names import PER_OUTPUT, Names, counted, decide, places
 from tether.penalties import L1, Terms
 
@@ -249,7 +249,7 @@ def _crossed(lower: Array, upper: Array) -> int | None:
 
 
 def _refuse_crossed(which: str, lower: float, upper: float) -> None:
-    raise ValueError(
+    raise InfeasibleError(
         f"{which} has lb = {lower:g} and ub = {upper:g}, between which there is no number; lb must be at "
         "most ub."
     )
