@@ -2,6 +2,6 @@
 
 from tether.report.page import write_report
 from tether.report.parts import Curves, Figure, Mark, Section, Table, Text
-from tether.report.plots import plot_convergence
+from tether.report.plots import plot, plot_convergence
 
-__all__ = ["Curves", "Figure", "Mark", "Section", "Table", "Text", "plot_convergence", "write_report"]
+__all__ = ["Curves", "Figure", "Mark", "Section", "Table", "Text", "plot", "plot_convergence", "write_report"]

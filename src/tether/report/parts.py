@@ -7,7 +7,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple, TypeAlias
 
-from tether.run.solution import History, Solution
+from tether.run.history import History
+from tether.run.solution import Solution
 
 
 class Text(NamedTuple):
@@ -49,15 +50,16 @@ class Curves:
     best : float, optional
         The optimal value where it is known: then F - F* is a true gap. Else the lowest F of these runs
         stands for it.
-    against, show : str
+    against, show : str, optional
         What is on the axes at first: "rounds", "projections", "passes" or "seconds", and "gap", "excess"
-        (F - F*), "value", "slope" (||P grad F||) or "residual". What no run has is not offered.
+        (F - F*), "value", "slope" (||P grad F||) or "residual". By default the gap where it was certified,
+        else the slope. What no run has is not offered.
     """
 
     runs: Mapping[str, Solution | History]
     best: float | None = None
     against: str = "projections"
-    show: str = "gap"
+    show: str | None = None
 
 
 @dataclass(frozen=True)

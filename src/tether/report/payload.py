@@ -8,8 +8,10 @@ from typing import Any
 import numpy as np
 
 from tether.arrays import Indices
+from tether.report.measures import history_of, usual_measure
 from tether.report.parts import Curves, Figure
-from tether.run.solution import History, Solution
+from tether.run.history import History
+from tether.run.solution import Solution
 
 MOST_ROWS = 20_000  # of a history that a page holds; longer ones are thinned
 
@@ -24,7 +26,7 @@ class Payload:
 
     def run(self, name: str, run: Solution | History) -> str:
         """Take a run in and return its key."""
-        history = run.history if isinstance(run, Solution) else run
+        history = history_of(run)
         if id(history) not in self._runs:
             key = f"run{len(self._runs)}"
             self._runs[id(history)] = key
@@ -35,7 +37,8 @@ class Payload:
     def curves(self, part: Curves) -> str:
         """Take a plot of runs in and return its key."""
         runs = [{"name": name, "run": self.run(name, run)} for name, run in part.runs.items()]
-        own = {"runs": runs, "best": part.best, "against": part.against, "show": part.show}
+        show = usual_measure(part.runs) if part.show is None else part.show
+        own = {"runs": runs, "best": part.best, "against": part.against, "show": show}
         return self._figure("curves", own)
 
     def figure(self, part: Figure) -> str:
