@@ -31,7 +31,9 @@ from tether.objectives import (
 )
 from tether.penalties import L1, differences, graph_differences, grid_differences
 from tether.run.callback import CallbackError
-from tether.run.solution import Counts, History, Solution, Status
+from tether.run.history import Counts, History
+from tether.run.saved import load
+from tether.run.solution import Solution, Status
 from tether.solve import Moment, iterate, solve
 
 __version__ = "0.1.0"
@@ -72,6 +74,7 @@ __all__ = [
     "graph_differences",
     "grid_differences",
     "iterate",
+    "load",
     "methods",
     "solve",
     "splits",

@@ -9,7 +9,7 @@ import json
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from difflib import get_close_matches
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -27,6 +27,42 @@ class Number(str):
     """A label that is a whole number."""
 
     __slots__ = ()
+
+
+class Labels(NamedTuple):
+    """What each of some variables or rows is called when it is shown.
+
+    Examples
+    --------
+    >>> Labels("x", 3, ("age", "height", "intercept")).at(1), Labels("equation", 2, of="constraint[1]").at(0)
+    ('height', 'equation 0 of constraint[1]')
+    >>> plain, wide = Labels("x", 3, intercept=True), Labels("x", 6, outputs=3)
+    >>> plain.at(1), plain.at(2), wide.at(5)
+    ('x[1]', 'intercept', 'W[1, 2]')
+    """
+
+    word: str  # "x" for variables
+    size: int  # how many there are
+    names: Names | None = None  # of all, or of columns with several outputs each
+    outputs: int = 1  # K: variables are W.ravel() for W of shape (d, K)
+    intercept: bool = False  # whether the last of unnamed variables, or row of W, is one
+    of: str = ""  # what the rows belong to, where that has to be said
+
+    def at(self, k: int) -> str:
+        """Return what number k is called."""
+        place, output = divmod(k, self.outputs)
+        name = self._name(place)
+        if self.outputs == 1:
+            return f"{name or f'x[{place}]'}{self.of and f' of {self.of}'}"
+        return f"{name}[{output}]" if name else f"W[{place}, {output}]"
+
+    def _name(self, place: int) -> str:
+        """Return the name that a variable, column or row has; empty for variables without."""
+        if self.names is not None:
+            return self.names[place]
+        if self.intercept and (place + 1) * self.outputs == self.size:
+            return INTERCEPT
+        return "" if self.word == "x" else f"{self.word} {place}"
 
 
 def column_names(table: Any) -> Names | None:
@@ -128,21 +164,6 @@ def as_names(argument: str, value: Any) -> Names:
     if isinstance(value, str) or not isinstance(value, Iterable):
         raise TypeError(f"{argument} must be a list of names, got {shown(value)}.")
     return tuple(map(_label, value))
-
-
-def names_in_words(names: Names | None, dim: int, intercepts: int = 0) -> Names:
-    """Return a name for every variable: x[0], x[1], ... and ``intercept`` where nobody gave any."""
-    if names == PER_OUTPUT:
-        raise ValueError(
-            "expressions need a name for every variable, but the objective has several variables for each "
-            "column of its data; give them names of your own, in the order of W.ravel(), with "
-            "tether.constraints_of(expressions, names)."
-        )
-    if names is not None and not counted(names):
-        return names
-    own = [f"x[{j}]" for j in range(dim - intercepts)]
-    last = [INTERCEPT] if intercepts == 1 else [f"{INTERCEPT}[{k}]" for k in range(intercepts)]
-    return (*own, *last)
 
 
 def common_names(known: Sequence[Names | None], worker: str = "worker") -> Names | None:

@@ -27,11 +27,12 @@ from tether.penalties import L1
 from tether.requests import Reply
 from tether.run.budgets import Budgets, Clock
 from tether.run.callback import Callback, Listener, as_callback
+from tether.run.history import Counts
 from tether.run.keeper import Keeper
 from tether.run.opening import Asked, Opening, Terms, as_audit, as_objective
 from tether.run.progress import progress
 from tether.run.record import Record
-from tether.run.solution import Counts, Solution
+from tether.run.solution import Solution
 from tether.run.supervisor import Bystander, Supervisor
 from tether.run.turn import Conversation, Question, Run
 from tether.run.verdict import Accuracy, Judge
@@ -166,8 +167,9 @@ def solve(
                 budgets=terms.budgets,
                 clock=clock,
                 listener=listener,
-                record=Record(conversation.facts, reporter),
+                record=Record(conversation.facts, reporter, way.residual),
                 keeper=keeper,
+                statement=opening.statement(way, conversation.facts, terms),
             )
             solution = _solution(conversation, run, supervisor)
             reporter.end(solution.message)

@@ -19,25 +19,30 @@ DENSE_SIZE = 1_000_000  # entries up to which the rows are a dense matrix
 class Expressed(LinearConstraint):
     """Rows lb <= A x <= ub that were written as expressions.
 
-    A SciPy LinearConstraint, for whatever takes one, that also knows the names of its columns and the text of
-    each row: Tether matches the names with those of the objective, and speaks of a row by its text.
+    A SciPy LinearConstraint, for whatever takes one, that also knows the names of its columns and what each
+    row says: Tether matches the names with those of the objective, and speaks of a row in these words.
 
     Parameters
     ----------
     rows : list of Row
         The rows.
-    labels : sequence of str
-        The text of each.
+    texts : sequence of str
+        The expression that each row comes from.
     names : tuple of str
         The names of the columns.
+
+    Attributes
+    ----------
+    labels : tuple of str
+        For each row an expression of this row alone, as ``"age_30 >= 0"`` of ``"age_* >= 0"``.
     """
 
-    def __init__(self, rows: Sequence[Row], labels: Sequence[str], names: Names) -> None:
+    def __init__(self, rows: Sequence[Row], texts: Sequence[str], names: Names) -> None:
         super().__init__(_matrix(rows, len(names)), [row.lower for row in rows], [row.upper for row in rows])
-        self.labels, self.names = tuple(labels), names
+        self.labels, self.texts, self.names = tuple(row.label for row in rows), tuple(texts), names
 
     def __repr__(self) -> str:
-        return f"Expressed({', '.join(map(repr, dict.fromkeys(self.labels)))})"
+        return f"Expressed({', '.join(map(repr, dict.fromkeys(self.texts)))})"
 
 
 def constraints_of(expressions: str | Sequence[str], names: Any) -> list[Expressed]:
@@ -70,15 +75,15 @@ def constraints_of(expressions: str | Sequence[str], names: Any) -> list[Express
     >>> rows.A.tolist(), rows.lb.tolist(), rows.ub.tolist()
     ([[1.0, -2.0], [1.0, 0.0], [0.0, 1.0]], [1.0, 0.0, 0.0], [1.0, 3.0, 3.0])
     >>> rows.labels
-    ('age - 2 * income == 1', '0 <= all <= 3', '0 <= all <= 3')
+    ('age - 2 * income == 1', '0 <= age <= 3', '0 <= income <= 3')
     """
     lookup = Lookup(as_names("names", names))
-    rows, labels = list[Row](), list[str]()
+    rows, texts = list[Row](), list[str]()
     for k, text in enumerate(_texts(expressions)):
         found = _rows(f"expressions[{k}]", text, lookup)
         rows += found
-        labels += [text] * len(found)
-    return [Expressed(rows, labels, lookup.names)] if rows else []
+        texts += [text] * len(found)
+    return [Expressed(rows, texts, lookup.names)] if rows else []
 
 
 def spelled_out(constraints: Any, names: Callable[[], Names]) -> Any:

@@ -11,19 +11,21 @@ from fractions import Fraction
 from typing import NamedTuple
 
 from tether.expressions.form import Form, combined
-from tether.expressions.lookup import ALL, ONE, RESERVED, SUM, Lookup
-from tether.expressions.tokens import Kind, Token, tokens_of
+from tether.expressions.lookup import ONE, Lookup
+from tether.expressions.place import Place
+from tether.expressions.tokens import ALL, RESERVED, SUM, Kind, Token, tokens_of
 from tether.inputs import LARGEST_NUMBER, SMALLEST_NUMBER
 
 DEEPEST = 100  # parentheses and signs within each other
 
 
 class Comparison(NamedTuple):
-    """left <= right, left >= right or left == right."""
+    """left <= right, left >= right or left == right, and where it is written."""
 
     left: Form
     sign: Token
     right: Form
+    place: Place
 
 
 def read_statement(text: str, lookup: Lookup) -> list[Comparison]:
@@ -41,12 +43,13 @@ class _Reader:
     def statement(self) -> list[Comparison]:
         if self._word.kind is Kind.END:
             raise self._word.place.error("the expression is empty; write for example 'x1 + x2 == 1'.")
-        left, found = self._sum(), list[Comparison]()
+        start, left, found = self._word.place.start, self._sum(), list[Comparison]()
         while self._word.kind is Kind.COMPARISON:
-            sign = self._take()
+            sign, middle = self._take(), self._word.place.start
             right = self._sum()
-            found.append(Comparison(left, sign, right))
-            left = right
+            place = sign.place._replace(start=start, end=self._tokens[self._next - 1].place.end)
+            found.append(Comparison(left, sign, right, place))
+            start, left = middle, right
         if self._word.kind is not Kind.END:
             raise self._unexpected("'+', '-', '*', '/' or a comparison")
         if not found:

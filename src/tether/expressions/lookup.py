@@ -9,8 +9,6 @@ from tether.expressions.form import Each, Form
 from tether.expressions.tokens import Kind, Token
 from tether.names import INTERCEPT, nearest
 
-SUM, ALL = "sum", "all"
-RESERVED = (SUM, ALL)
 ONE = Fraction(1)
 
 

@@ -1,7 +1,7 @@
 """Comparisons of linear forms as rows: lower <= row x <= upper."""
 
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from fractions import Fraction
 from typing import NamedTuple
 
@@ -9,6 +9,7 @@ from tether.expressions.form import Each, combined, second_pattern
 from tether.expressions.grammar import Comparison, read_statement
 from tether.expressions.lookup import ONE, Lookup
 from tether.expressions.place import Place
+from tether.expressions.tokens import Token, quoted
 from tether.inputs import LARGEST_NUMBER, InfeasibleError
 
 
@@ -35,6 +36,7 @@ class Row(NamedTuple):
     terms: Mapping[int, float]
     lower: float
     upper: float
+    label: str  # an expression of this row alone
 
 
 class _Piece(NamedTuple):
@@ -42,16 +44,32 @@ class _Piece(NamedTuple):
 
     terms: Mapping[int, Fraction]
     sides: Sides
+    place: Place
+
+    def with_next(self, other: "_Piece") -> "_Piece":
+        """Return what two neighbours in a chain say of the same form."""
+        return _Piece(self.terms, self.sides.within(other.sides), self.place._replace(end=other.place.end))
 
 
 def rows_of(text: str, lookup: Lookup) -> list[Row]:
     """Return the rows of a statement; none if it is true whatever x is, an error if it never is."""
     comparisons = read_statement(text, lookup)
     _require_one_way(comparisons)
-    each, rows = _pattern(comparisons), list[Row]()
-    for variable in (None,) if each is None else each.variables:
-        rows += _chain(text, [_at(comparison, variable) for comparison in comparisons])
+    each = _pattern(comparisons)
+    if each is None:
+        return [_row(piece, piece.place.words) for piece in _pieces(comparisons)]
+    rows = list[Row]()
+    for j in each.variables:
+        own = _pieces([_at(comparison, j) for comparison in comparisons])
+        rows += [_row(piece, _spoken(piece.place, each.token, lookup.names[j])) for piece in own]
     return rows
+
+
+def _spoken(place: Place, pattern: Token, name: str) -> str:
+    """Return the words of a place with the name of a variable instead of a pattern."""
+    start, end = (min(max(end, place.start), place.end) for end in pattern.place[1:])
+    shown = quoted(name) if start < end else ""
+    return place.text[place.start : start] + shown + place.text[end : place.end]
 
 
 def _require_one_way(comparisons: list[Comparison]) -> None:
@@ -73,31 +91,28 @@ def _pattern(comparisons: list[Comparison]) -> Each | None:
     return found[0] if found else None
 
 
-def _at(comparison: Comparison, variable: int | None) -> Comparison:
-    if variable is None:
-        return comparison
+def _at(comparison: Comparison, variable: int) -> Comparison:
     return comparison._replace(left=comparison.left.at(variable), right=comparison.right.at(variable))
 
 
-def _chain(text: str, comparisons: list[Comparison]) -> Iterator[Row]:
-    """Yield the rows of a chain; neighbours that limit the same form are one row."""
+def _pieces(comparisons: list[Comparison]) -> list[_Piece]:
+    """Return what a chain says; neighbours that limit the same form are one piece."""
     pieces = list[_Piece]()
     for comparison in comparisons:
         piece = _piece(comparison)
         if not piece.terms:
             _require_true(piece, comparison)
         elif pieces and pieces[-1].terms == piece.terms:
-            pieces[-1] = piece._replace(sides=pieces[-1].sides.within(piece.sides))
+            pieces[-1] = pieces[-1].with_next(piece)
         else:
             pieces.append(piece)
     for piece in pieces:
         lower, upper = piece.sides
         if lower is not None and upper is not None and lower > upper:
-            whole = Place(text, 0, len(text))
-            raise whole.error(
+            raise piece.place.error(
                 f"this is never true: {float(lower):g} is more than {float(upper):g}.", InfeasibleError
             )
-        yield _row(text, piece)
+    return pieces
 
 
 def _piece(comparison: Comparison) -> _Piece:
@@ -107,9 +122,10 @@ def _piece(comparison: Comparison) -> _Piece:
     form = combined([(-ONE, left), (ONE, right)] if flipped else [(ONE, left), (-ONE, right)])
     value, word = -form.constant, comparison.sign.word
     if word == "==":
-        return _Piece(form.terms, Sides(value, value))
+        return _Piece(form.terms, Sides(value, value), comparison.place)
     at_most = (word == "<=") != flipped
-    return _Piece(form.terms, Sides(None, value) if at_most else Sides(value, None))
+    sides = Sides(None, value) if at_most else Sides(value, None)
+    return _Piece(form.terms, sides, comparison.place)
 
 
 def _require_true(piece: _Piece, comparison: Comparison) -> None:
@@ -119,16 +135,15 @@ def _require_true(piece: _Piece, comparison: Comparison) -> None:
         )
 
 
-def _row(text: str, piece: _Piece) -> Row:
-    terms = {j: _float(text, coefficient) for j, coefficient in piece.terms.items()}
-    lower = -math.inf if piece.sides.lower is None else _float(text, piece.sides.lower)
-    upper = math.inf if piece.sides.upper is None else _float(text, piece.sides.upper)
-    return Row(terms, lower, upper)
+def _row(piece: _Piece, label: str) -> Row:
+    place, (lower, upper) = piece.place, piece.sides
+    terms = {j: _float(place, coefficient) for j, coefficient in piece.terms.items()}
+    low = -math.inf if lower is None else _float(place, lower)
+    high = math.inf if upper is None else _float(place, upper)
+    return Row(terms, low, high, label)
 
 
-def _float(text: str, value: Fraction) -> float:
+def _float(place: Place, value: Fraction) -> float:
     if abs(value) > LARGEST_NUMBER:
-        raise Place(text, 0, len(text)).error(
-            f"a number becomes larger than {LARGEST_NUMBER:g}; choose other units."
-        )
+        raise place.error(f"a number becomes larger than {LARGEST_NUMBER:g}; choose other units.")
     return float(value)

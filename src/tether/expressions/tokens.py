@@ -28,6 +28,8 @@ class Token(NamedTuple):
     place: Place
 
 
+SUM, ALL = "sum", "all"  # words of the grammar
+RESERVED = (SUM, ALL)
 _NAME = r"[^\W\d][\w.:]*(?:\[[^\[\]'\"]*\])?"
 _WORDS = re.compile(
     rf"""(?P<SPACE>\s+)
@@ -69,6 +71,12 @@ def tokens_of(text: str) -> Iterator[Token]:
             yield _token(Kind[found.lastgroup], Place(text, place, found.end()))
         place = found.end()
     yield Token(Kind.END, "", Place(text, len(text), len(text)))
+
+
+def quoted(name: str) -> str:
+    """Return a name as it is written in an expression: between quotes where it would not be read as one."""
+    plain = re.fullmatch(_NAME, name) is not None and name not in RESERVED
+    return name if plain else "'" + name.replace("'", "''") + "'"
 
 
 def _token(kind: Kind, place: Place) -> Token:

@@ -1,6 +1,5 @@
 """What a user gave as constraints and penalties, read and checked, nothing worked out yet."""
 
-from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -27,13 +26,23 @@ INFINITE = 1e19  # from here on a number means that there is no bound: many writ
 NOWHERE = -1  # the item of a bound that nobody gave
 
 
+class Label(NamedTuple):
+    """How a row was written: what it says alone, and the expression that it comes from."""
+
+    row: str
+    text: str
+
+    def __str__(self) -> str:
+        return repr(self.row) if self.row == self.text else f"{self.row!r} of {self.text!r}"
+
+
 class Plane(NamedTuple):
     """Equations, and which item of the list they are."""
 
     constraint: Constraint
     item: int
     whole: bool = True  # whether the item is nothing but these equations
-    labels: tuple[str, ...] = ()  # the text of each equation, where they were written as expressions
+    labels: tuple[Label, ...] = ()  # of each equation, where they were written as expressions
 
 
 class Rows(NamedTuple):
@@ -45,7 +54,7 @@ class Rows(NamedTuple):
     item: Indices  # of the list, to which a row belongs
     row: Indices  # which row of its item it is
     dense: NDArray[np.bool_]  # whether it was a row of a dense matrix
-    label: NDArray[np.object_]  # its text, where it was written as an expression
+    label: NDArray[np.object_]  # its Label, where it was written as an expression, else None
 
 
 class Box(NamedTuple):
@@ -130,7 +139,7 @@ def _with_rows_as_planes(given: Given) -> Given:
     for k in np.unique(rows.item[equal]):
         own = np.flatnonzero(equal & (rows.item == k))
         matrix = rows.matrix[own].toarray() if rows.dense[own[0]] else rows.matrix[own]
-        labels = tuple(map(str, rows.label[own])) if rows.label[own[0]] else ()
+        labels = tuple(rows.label[own]) if rows.label[own[0]] else ()
         planes.append(Plane(Affine(matrix, rows.lower[own]), int(k), labels=labels))
     return given._replace(planes=tuple(sorted(planes, key=lambda plane: plane.item)), rows=None)
 
@@ -177,9 +186,10 @@ def _box(given: Given) -> Box:
 def _rows(constraint: LinearConstraint, k: int, given: Given) -> Rows:
     name = given.called(k)
     matrix = as_sparse(fresh_matrix(f"A of {name}", constraint.A))
-    labels: Sequence[str] = ()
+    labels = np.full(matrix.shape[0], None, dtype=object)
     if isinstance(constraint, Expressed):
-        matrix, labels = _aligned(matrix, constraint.names, given), constraint.labels
+        matrix = _aligned(matrix, constraint.names, given)
+        labels[:] = list(map(Label, constraint.labels, constraint.texts))
     count = matrix.shape[0]
     if matrix.shape[1] != given.dim:
         raise ValueError(
@@ -194,8 +204,7 @@ def _rows(constraint: LinearConstraint, k: int, given: Given) -> Rows:
     if crossed is not None:
         _refuse_crossed(f"row {crossed} of {name}", lower[crossed], upper[crossed])
     dense = np.full(count, not sparse.issparse(constraint.A))
-    texts = np.array(labels or [""] * count, dtype=object)
-    return Rows(matrix, lower, upper, np.full(count, k), np.arange(count), dense, texts)
+    return Rows(matrix, lower, upper, np.full(count, k), np.arange(count), dense, labels)
 
 
 def _aligned(matrix: sparse.csr_array, own: Names, given: Given) -> sparse.csr_array:

@@ -5,7 +5,6 @@ from itertools import groupby
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from tether.arrays import Array
 from tether.constraints import Affine, Flow
@@ -59,9 +58,9 @@ def _row(given: Given, side: Side) -> str:
     equal = rows.lower[k] == rows.upper[k]
     value = rows.upper[k] if side.kind == UPPER else rows.lower[k]
     relation = RELATIONS[EQUATION if equal else side.kind]
-    said = _sum(given, rows.matrix[[k]], relation, value)
     if rows.label[k]:
-        return _expression(rows.label, k, said)
+        return str(rows.label[k])
+    said = _sum(given, rows.matrix[[k]], relation, value)
     return f"row {rows.row[k]} of {given.called(int(rows.item[k]))} ({said})"
 
 
@@ -72,9 +71,9 @@ def _equation(given: Given, side: Side) -> str:
     if constraint.equations is None:
         return f"{where}, {constraint!r}"
     matrix, right = constraint.equations
-    said = _sum(given, matrix[[side.number]], "=", right[side.number])
     if plane.labels:
-        return _expression(plane.labels, side.number, said)
+        return str(plane.labels[side.number])
+    said = _sum(given, matrix[[side.number]], "=", right[side.number])
     if not plane.whole:
         return f"the total of {where} ({said})"
     if isinstance(constraint, Flow):
@@ -82,13 +81,6 @@ def _equation(given: Given, side: Side) -> str:
         return f"the balance of node {np.argmax(constraint.multipliers_of(unit))} of {where} ({said})"
     row = "row" if isinstance(constraint, Affine) else "equation"
     return f"{row} {side.number} of {where} ({said})"
-
-
-def _expression(labels: Sequence[str] | NDArray[np.object_], k: int, said: str) -> str:
-    """Return the text of an expression, and which of its rows is meant where it has several."""
-    text = labels[k]
-    several = sum(1 for label in labels if label == text) > 1
-    return f"{text!r} ({said})" if several else repr(text)
 
 
 def _sum(given: Given, row: Any, relation: str, value: float) -> str:

@@ -14,6 +14,7 @@ import numpy as np
 from tether.arrays import Array, Indices
 from tether.curvature import FORMS, SecondOrder
 from tether.digest import digest_of
+from tether.names import Labels, counted
 from tether.needs import Need
 from tether.objectives.domain import Domain
 from tether.objectives.shares import Shares
@@ -51,8 +52,6 @@ class Objective(ABC):
     names : tuple of str, optional
         Names of the variables, where they are known; empty where the data has names but each of them stands
         for several variables, as with several outputs.
-    intercepts : int
-        How many of the last variables are intercepts.
     initial : array, optional
         Where a run starts if it is told nothing else; None: at 0.
     proven_convex : bool
@@ -85,7 +84,6 @@ class Objective(ABC):
     n_samples: int
     dim: int
     names: tuple[str, ...] | None = None
-    intercepts: int = 0
     initial: Array | None = None
     proven_convex: bool = False
     floor: float = -math.inf  # F is nowhere lower
@@ -210,6 +208,17 @@ class Objective(ABC):
     def kind(self) -> Kind:
         """Return what must be the same for all workers of a federation: everything but the data."""
         return {"objective": type(self).__name__}
+
+    @property
+    def words(self) -> str:
+        """What it is, in a few words."""
+        return f"an objective of the class {type(self).__name__}"
+
+    @property
+    def labels(self) -> Labels:
+        """What each variable is called where it is shown."""
+        named = bool(self.names) and not counted(self.names or ())
+        return Labels("x", self.dim, self.names if named else None)
 
     @property
     def unweighted(self) -> "Objective":

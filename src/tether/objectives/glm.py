@@ -16,6 +16,7 @@ from tether.curvature import SecondOrder
 from tether.digest import digest_of
 from tether.inputs import matrix, nonnegative, switch
 from tether.lazy import lazy
+from tether.names import Labels, column_names
 from tether.objectives.base import Evaluation, Kind, Objective, Smoothness, require_form
 from tether.objectives.design import COMPILE_FROM, Rows, as_design
 from tether.objectives.glm_curvature import curvature_of, model_of, quadratic_of, second_order_of
@@ -25,6 +26,7 @@ from tether.objectives.glm_data import (
     column,
     fitting,
     require_length,
+    variable_labels,
     variable_names,
     weights_and_mass,
 )
@@ -141,14 +143,14 @@ class GLM(Objective):
         self.design = as_design(data, one_output=self.n_outputs == 1, ones=self.fit_intercept)
         self.dim = self.design.width * self.n_outputs
         self.names = variable_names(X, self.fit_intercept, self.n_outputs)
-        self.intercepts = self.n_outputs if self.fit_intercept else 0
+        self._columns = column_names(X)
 
     def with_rows(self, X: Any) -> "GLM":
         """Return the model of the same samples with other columns, without a column of ones behind them."""
         other = self._copy()
         data = matrix("X", X)
         require_length("X", data, self.n_samples)
-        other.fit_intercept, other.names, other.intercepts = False, None, 0
+        other.fit_intercept, other.names, other._columns = False, None, None
         other.design = as_design(data, one_output=self.n_outputs == 1)
         other.dim = other.design.width * self.n_outputs
         return other
@@ -252,6 +254,17 @@ class GLM(Objective):
         """Return the loss with its settings, l2, and what decides on the shape of x."""
         own: Kind = {"l2": self.l2, "fit_intercept": self.fit_intercept, "n_outputs": self.n_outputs}
         return super().kind() | self.loss.kind() | own
+
+    @property
+    def words(self) -> str:
+        """The model and its settings."""
+        model = self.loss.words or f"a linear model with the loss {type(self.loss).__name__}"
+        return f"{model} with l2 = {self.l2:g}" if self.l2 else model
+
+    @property
+    def labels(self) -> Labels:
+        """The names of the columns, where they have some, also with several outputs."""
+        return variable_labels(self._columns, self.fit_intercept, self.n_outputs, self.dim)
 
     def hessian(self) -> tuple[Any, Array] | None:
         """Return H and g of a small problem with a quadratic loss; None for all others."""

@@ -14,14 +14,15 @@ from tether.expressions import spelled_out
 from tether.feasible import as_feasible
 from tether.inputs import positive, vector, whole_number
 from tether.methods import as_method
-from tether.names import names_in_words
 from tether.needs import Need, check_needs
 from tether.objectives import Objective
 from tether.problem import Facts, Problem
 from tether.region import Region
 from tether.run.budgets import Budgets
+from tether.run.history import Decision
 from tether.run.keeper import Identity, as_path
 from tether.run.solution import Solution
+from tether.run.statement import Statement, statement_of
 from tether.run.turn import Conversation, Run
 from tether.shortcuts import Way, shortest_way, started_inside
 from tether.tolerance import Tolerance
@@ -106,11 +107,28 @@ class Opening:
             cache(partial(self.engine.project, way.problem, origin)) if elsewhere else None,
             refers=elsewhere and facts.smoothness.convexity == 0 and self._is_everywhere(facts, warm),
         )
-        return conversation, conversation.begin(start, warm)
+        run = conversation.begin(start, warm)
+        return conversation, run._replace(decisions=(*decisions_before(way, facts), *run.decisions))
 
     def _is_everywhere(self, facts: Facts, warm: bool) -> bool:
         """Say whether F is sure to be finite at the default start, also if x0 is given."""
         return self._objective.domain is None and (facts.proven_convex or not warm)
+
+    def statement(self, way: Way, facts: Facts, terms: Terms) -> Statement:
+        """Return what the run is about, and what it takes to have it again."""
+        limits = [
+            f"{name} = {limit:g}" for name, limit in terms.budgets._asdict().items() if limit is not None
+        ]
+        settings = (
+            ("method", repr(self.method)),
+            ("accuracy", str(terms.asked)),
+            ("budgets", ", ".join(limits)),
+            ("start", "as objective and constraint have it" if self._x0 is None else "x0 was given"),
+            ("audit", "never" if terms.audit is None else f"after {terms.audit:g} passes"),
+            ("seed", str(self._seed)),
+            ("engine", type(self.engine).__name__),
+        )
+        return statement_of(way.original, facts, settings)
 
     def identity(self, way: Way, conversation: Conversation) -> Identity:
         """Return what tells this run from others."""
@@ -126,6 +144,12 @@ class Opening:
         )
 
 
+def decisions_before(way: Way, facts: Facts) -> list[Decision]:
+    """Return what was decided before the run: a shortcut, or a method for what there is beyond equations."""
+    chosen = (way.choice, way.method.choice(facts))
+    return [Decision(0, 0.0, *choice) for choice in chosen if choice is not None]
+
+
 def as_objective(objective: Any) -> Objective:
     """Return an objective, or refuse what is none."""
     if not isinstance(objective, Objective):
@@ -138,7 +162,8 @@ def as_objective(objective: Any) -> Objective:
 
 def names_of(objective: Objective) -> tuple[str, ...]:
     """Return what expressions call the variables."""
-    return names_in_words(objective.names, objective.dim, objective.intercepts)
+    labels = objective.labels
+    return tuple(map(labels.at, range(labels.size)))
 
 
 def as_seed(seed: Any) -> int:

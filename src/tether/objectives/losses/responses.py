@@ -24,6 +24,7 @@ class Squared(Loss):
     array([ 1., -2.])
     """
 
+    words = "least squares"
     curvature = 1.0
     convexity = 1.0
     concordance = 0.0
@@ -62,6 +63,8 @@ class Huber(Loss):
     array([0.5, 1. ])
     """
 
+    words = "Huber regression"
+
     delta: float = 1.35
     curvature = 1.0
 
@@ -99,6 +102,8 @@ class Poisson(Loss):
     >>> Poisson().slopes(np.zeros(2), np.array([0.0, 3.0]))
     array([ 1., -2.])
     """
+
+    words = "Poisson regression"
 
     concordance = 1.0  # all derivatives from the second on are exp(z)
 
