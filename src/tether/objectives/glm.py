@@ -21,6 +21,7 @@ from tether.objectives.base import Evaluation, Kind, Objective, Smoothness, requ
 from tether.objectives.design import COMPILE_FROM, Rows, as_design
 from tether.objectives.glm_curvature import curvature_of, model_of, quadratic_of, second_order_of
 from tether.objectives.glm_data import (
+    Called,
     Coefficients,
     chosen,
     column,
@@ -142,15 +143,31 @@ class GLM(Objective):
         self._nonconvexity = "" if self.proven_convex else check_loss(self.loss, self.y, self.n_outputs)
         self.design = as_design(data, one_output=self.n_outputs == 1, ones=self.fit_intercept)
         self.dim = self.design.width * self.n_outputs
-        self.names = variable_names(X, self.fit_intercept, self.n_outputs)
-        self._columns = column_names(X)
+        self._called = Called(column_names(X))
+        self.names = variable_names(self._called.columns, self.fit_intercept, self.n_outputs)
+
+    def named(self, columns: Any, classes: Any = None) -> "GLM":
+        """Return the same model with names for the columns of X and, if there are several, for its classes.
+
+        Examples
+        --------
+        >>> import numpy as np, tether
+        >>> objective = tether.GLM(np.eye(2), [0.0, 1.0], "squared").named(["age", "income"])
+        >>> tether.solve(objective, "age == income").x.round(6)
+        array([0.5, 0.5])
+        """
+        other = self._copy()
+        width = self.design.width - self.fit_intercept
+        other._called = Called.checked(columns, classes, width, self.n_outputs)
+        other.names = variable_names(other._called.columns, self.fit_intercept, self.n_outputs)
+        return other
 
     def with_rows(self, X: Any) -> "GLM":
         """Return the model of the same samples with other columns, without a column of ones behind them."""
         other = self._copy()
         data = matrix("X", X)
         require_length("X", data, self.n_samples)
-        other.fit_intercept, other.names, other._columns = False, None, None
+        other.fit_intercept, other.names, other._called = False, None, Called()
         other.design = as_design(data, one_output=self.n_outputs == 1)
         other.dim = other.design.width * self.n_outputs
         return other
@@ -264,7 +281,7 @@ class GLM(Objective):
     @property
     def labels(self) -> Labels:
         """The names of the columns, where they have some, also with several outputs."""
-        return variable_labels(self._columns, self.fit_intercept, self.n_outputs, self.dim)
+        return variable_labels(self._called, self.fit_intercept, self.n_outputs, self.dim)
 
     def hessian(self) -> tuple[Any, Array] | None:
         """Return H and g of a small problem with a quadratic loss; None for all others."""

@@ -6,7 +6,30 @@ from numpy.typing import NDArray
 
 from tether.arrays import Array, Indices
 from tether.inputs import LARGEST_DIMENSION, vector
-from tether.names import INTERCEPT, PER_OUTPUT, Labels, Names, column_names, counted
+from tether.names import INTERCEPT, PER_OUTPUT, Labels, Names, as_names, counted
+
+
+class Called(NamedTuple):
+    """The names of columns and of classes, where they have any."""
+
+    columns: Names | None = None
+    classes: Names | None = None
+
+    @classmethod
+    def checked(cls, columns: Any, classes: Any, width: int, n_outputs: int) -> "Called":
+        """Return names of as many columns and classes as there are, or refuse others."""
+        own = as_names("columns", columns)
+        if len(own) != width:
+            raise ValueError(f"columns must be {width} names, one for each column of X, got {len(own)}.")
+        if classes is None:
+            return cls(own)
+        outputs = as_names("classes", classes)
+        if len(outputs) != n_outputs or n_outputs == 1:
+            raise ValueError(
+                f"classes must be {n_outputs} names, one for each class of a model of several, got "
+                f"{len(outputs)}."
+            )
+        return cls(own, outputs)
 
 
 class Coefficients(NamedTuple):
@@ -46,12 +69,11 @@ def weights_and_mass(sample_weight: Any, n_samples: int) -> tuple[Array | None, 
     return weights / weights.mean(), float(weights.sum())
 
 
-def variable_names(table: Any, fit_intercept: bool, n_outputs: int) -> Names | None:
-    """Return the names of the columns of a data frame, "intercept" last where there is one; else None.
+def variable_names(names: Names | None, fit_intercept: bool, n_outputs: int) -> Names | None:
+    """Return the names of columns, "intercept" last where there is one; else None.
 
     With several outputs a name would stand for several variables, so that named columns name none of them.
     """
-    names = column_names(table)
     if names is None or (n_outputs > 1 and counted(names)):
         return None
     if n_outputs > 1:
@@ -59,11 +81,13 @@ def variable_names(table: Any, fit_intercept: bool, n_outputs: int) -> Names | N
     return (*names, INTERCEPT) if fit_intercept else names
 
 
-def variable_labels(columns: Names | None, fit_intercept: bool, n_outputs: int, dim: int) -> Labels:
+def variable_labels(called: Called, fit_intercept: bool, n_outputs: int, dim: int) -> Labels:
     """Return what coefficients are called where they are shown, also with several outputs a column."""
+    columns, classes = called
     if columns is None or counted(columns):
-        return Labels("x", dim, None, n_outputs, fit_intercept)
-    return Labels("x", dim, (*columns, INTERCEPT) if fit_intercept else columns, n_outputs)
+        return Labels("x", dim, None, n_outputs, fit_intercept, classes=classes)
+    names = (*columns, INTERCEPT) if fit_intercept else columns
+    return Labels("x", dim, names, n_outputs, classes=classes)
 
 
 def chosen(numbers: NDArray[Any] | None, batch: Indices | None) -> Any:
