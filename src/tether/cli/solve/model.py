@@ -1,0 +1,150 @@
+"""From files to an objective: rows, target, weights, and the names of coefficients."""
+
+import argparse
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tether.cli.solve.classes import Classes, classes_of
+from tether.cli.solve.ranks import Ranks
+from tether.io import Choice, Data, Facts, read_data, read_vector
+from tether.io.formats import Format, format_of
+from tether.names import Names
+from tether.objectives import GLM
+
+
+class Model(NamedTuple):
+    """An objective, and what its target was made of."""
+
+    objective: GLM
+    columns: Names
+    rows: int  # of all processes
+    classes: Classes | None
+
+    @property
+    def intercepts(self) -> int:
+        """How many of the last coefficients are intercepts."""
+        return self.objective.n_outputs if self.objective.fit_intercept else 0
+
+    @property
+    def labels(self) -> Names:
+        """What the coefficients are called."""
+        labels = self.objective.labels
+        return tuple(map(labels.at, range(labels.size)))
+
+
+class Part(NamedTuple):
+    """The rows of this process among all."""
+
+    data: Data
+    first: int
+    total: int
+
+
+def read_model(options: argparse.Namespace, ranks: Ranks) -> Model:
+    """Return the objective of this process's rows."""
+    aside = ranks.all_do(lambda: _columns_aside(options))
+    part = _part(options, ranks, Choice(aside, options.columns or (), options.drop))
+    target = ranks.all_do(lambda: _vector(options.target, "--target", "y", part, texts=True))
+    if target is None:
+        target = ranks.all_do(lambda: _own_target(options, part.data))
+    classes = classes_of(target, options.loss, ranks)
+    weights = ranks.all_do(lambda: _weights(options, part))
+    columns = ranks.all_do(lambda: _names(options, part.data))
+    objective = ranks.all_do(
+        lambda: _objective(options, part.data, _Given(target, weights, classes, columns))
+    )
+    return Model(objective, columns, part.total, classes)
+
+
+def _columns_aside(options: argparse.Namespace) -> tuple[str, ...]:
+    """Return which of target and weights are columns of the data: those that are no files beside a table."""
+    named = [name for name in (options.target, options.weights) if name is not None]
+    if format_of(options.data) not in (Format.CSV, Format.PARQUET, Format.NPZ):
+        return ()
+    return tuple(dict.fromkeys(name for name in named if not Path(name).is_file()))
+
+
+def _part(options: argparse.Namespace, ranks: Ranks, choice: Choice) -> Part:
+    data = ranks.all_do(lambda: read_data(options.data, choice, ranks.share))
+    own = data.facts
+    heard = ranks.hear([own.rows, own.width, own.lowest, sorted(own.numeric)])
+    facts = [Facts(rows, width, lowest, frozenset(numeric)) for rows, width, lowest, numeric in heard]
+    rows = [one.rows for one in facts]
+    return Part(data.among(facts), sum(rows[: ranks.share.number]), sum(rows))
+
+
+def _vector(
+    name: str | None, option: str, key: str, part: Part, *, texts: bool = False
+) -> NDArray[Any] | None:
+    """Return this process's entries of a column or of a file; None if none is named."""
+    if name is None:
+        return None
+    if name in part.data.columns:
+        found = part.data.columns[name]
+        if found.dtype.kind not in "biuf" and not texts:
+            raise ValueError(f"{option} {name} holds texts such as {str(found[0])!r}; numbers are needed.")
+        return found
+    if not Path(name).is_file():
+        raise ValueError(f"{option} {name} is neither a column of the data nor a file.")
+    found = read_vector(name, key, texts=texts)
+    if len(found) != part.total:
+        raise ValueError(f"{option} {name} has {len(found)} entries, the data has {part.total} rows.")
+    return found[part.first : part.first + part.data.X.shape[0]]
+
+
+def _weights(options: argparse.Namespace, part: Part) -> NDArray[Any] | None:
+    found = _vector(options.weights, "--weights", "weights", part)
+    if found is not None and not (np.isfinite(found).all() and found.min() >= 0.0 and found.max() > 0.0):
+        low, high = np.nanmin(found), np.nanmax(found)
+        raise ValueError(
+            f"--weights must be finite numbers >= 0 and not all 0, got some from {low:g} to {high:g}."
+        )
+    return found
+
+
+def _own_target(options: argparse.Namespace, data: Data) -> NDArray[Any]:
+    if data.y is None:
+        words = "" if data.names is None else f", as --target {data.names[-1]}"
+        raise ValueError(
+            f"--target is missing: {options.data} does not say what y is; name a column or a file{words}."
+        )
+    return data.y
+
+
+def _names(options: argparse.Namespace, data: Data) -> Names:
+    width = data.X.shape[1]
+    if options.names is None:
+        return data.names or tuple(f"x{j}" for j in range(1, width + 1))
+    if Path(options.names).is_file():
+        given = tuple(map(str, read_vector(options.names, "names", texts=True)))
+    else:
+        given = tuple(name.strip() for name in options.names.split(","))
+    if len(given) != width:
+        raise ValueError(f"--names gives {len(given)} names, the data has {width} columns.")
+    return given
+
+
+class _Given(NamedTuple):
+    """What an objective is made of, beside the rows."""
+
+    target: NDArray[Any]
+    weights: NDArray[Any] | None
+    classes: Classes | None
+    columns: Names
+
+
+def _objective(options: argparse.Namespace, data: Data, given: _Given) -> GLM:
+    classes = given.classes if options.loss == "multinomial" else None
+    objective = GLM(
+        data.X,
+        given.target if given.classes is None else given.classes.numbers(given.target),
+        options.loss,
+        l2=options.l2,
+        fit_intercept=options.intercept,
+        sample_weight=given.weights,
+        n_classes=None if classes is None else len(classes.values),
+    )
+    return objective.named(given.columns, None if classes is None else classes.labels)
