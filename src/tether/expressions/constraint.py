@@ -45,7 +45,9 @@ class Expressed(LinearConstraint):
         return f"Expressed({', '.join(map(repr, dict.fromkeys(self.texts)))})"
 
 
-def constraints_of(expressions: str | Sequence[str], names: Any) -> list[Expressed]:
+def constraints_of(
+    expressions: str | Sequence[str], names: Any, *, argument: str = "expressions"
+) -> list[Expressed]:
     """Return linear equations and inequalities that are written by the names of the variables.
 
     Parameters
@@ -61,6 +63,8 @@ def constraints_of(expressions: str | Sequence[str], names: Any) -> list[Express
     names : sequence of str
         The names of the variables in their order, as the columns of a data frame; ``"intercept"`` last where
         there is one.
+    argument : str
+        What the expressions are called in errors.
 
     Returns
     -------
@@ -77,10 +81,10 @@ def constraints_of(expressions: str | Sequence[str], names: Any) -> list[Express
     >>> rows.labels
     ('age - 2 * income == 1', '0 <= age <= 3', '0 <= income <= 3')
     """
-    lookup = Lookup(as_names("names", names))
+    lookup, several = Lookup(as_names("names", names)), not isinstance(expressions, str)
     rows, texts = list[Row](), list[str]()
     for k, text in enumerate(_texts(expressions)):
-        found = _rows(f"expressions[{k}]", text, lookup)
+        found = _rows(f"{argument}[{k}]" if several else argument, text, lookup)
         rows += found
         texts += [text] * len(found)
     return [Expressed(rows, texts, lookup.names)] if rows else []

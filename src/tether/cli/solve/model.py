@@ -62,7 +62,10 @@ def read_model(options: argparse.Namespace, ranks: Ranks) -> Model:
 def _columns_aside(options: argparse.Namespace) -> tuple[str, ...]:
     """Return which of target and weights are columns of the data: those that are no files beside a table."""
     named = [name for name in (options.target, options.weights) if name is not None]
-    if format_of(options.data) not in (Format.CSV, Format.PARQUET, Format.NPZ):
+    kind = format_of(options.data)
+    if options.target is None and kind in (Format.CSV, Format.PARQUET):
+        raise ValueError(f"--target is missing: which column of {options.data} is y, or which file holds it.")
+    if kind not in (Format.CSV, Format.PARQUET, Format.NPZ):
         return ()
     return tuple(dict.fromkeys(name for name in named if not Path(name).is_file()))
 
@@ -107,9 +110,8 @@ def _weights(options: argparse.Namespace, part: Part) -> NDArray[Any] | None:
 
 def _own_target(options: argparse.Namespace, data: Data) -> NDArray[Any]:
     if data.y is None:
-        words = "" if data.names is None else f", as --target {data.names[-1]}"
         raise ValueError(
-            f"--target is missing: {options.data} does not say what y is; name a column or a file{words}."
+            f"--target is missing: {options.data} does not say what y is; give a file that does."
         )
     return data.y
 

@@ -31,7 +31,11 @@ def read_constraints(options: argparse.Namespace, variables: Variables) -> list[
     """Return everything that x must satisfy."""
     found: list[Any] = [*_equations(options, variables), *_inequalities(options, variables)]
     found += _bounds(options, variables)
-    return found + constraints_of(_expressions(options), variables.labels)
+    found += constraints_of(options.expr, variables.labels, argument="--expr")
+    if options.expr_file is not None:
+        texts, argument = _written(options.expr_file), f"--expr-file {options.expr_file}"
+        found += constraints_of(texts, variables.labels, argument=argument)
+    return found
 
 
 def _equations(options: argparse.Namespace, variables: Variables) -> list[Affine]:
@@ -64,13 +68,6 @@ def _bounds(options: argparse.Namespace, variables: Variables) -> list[Bounds]:
     low = _walls("--lower", options.lower, variables.plain, -np.inf)
     high = _walls("--upper", options.upper, variables.plain, np.inf)
     return [Bounds(np.concatenate([low, -free]), np.concatenate([high, free]))]
-
-
-def _expressions(options: argparse.Namespace) -> list[str]:
-    texts = list(options.expr)
-    if options.expr_file is not None:
-        texts += _written(options.expr_file)
-    return texts
 
 
 def _written(path: Path) -> list[str]:
