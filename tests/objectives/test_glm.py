@@ -17,6 +17,11 @@ def problem(request, rng):
     response = X @ rng.standard_normal(D)
     classes = np.digitize(response, [-0.5, 0.5])
     labels = {"logistic": response > 0, "multinomial": classes, "poisson": np.floor(np.abs(response))}
+    labels |= {
+        "binomial": 1 / (1 + np.exp(-response)),
+        "gamma": np.exp(response),
+        "tweedie": np.maximum(response, 0),
+    }
     return request.param, X, labels.get(request.param, response)
 
 
@@ -118,10 +123,14 @@ def test_sums_of_the_smoothness_constants_are_what_the_formulas_say(problem, rng
     weights = rng.random(N)
     objective = GLM(X, y, loss, l2=0.3, sample_weight=weights)
     weights = weights / weights.mean()
-    curvature = LOSSES[loss].curvature
+    curvature, mean = LOSSES[loss]().curvature, np.average(y, weights=weights)
+    assert objective.smoothness.exact == np.isfinite(curvature)
     if loss == "poisson":
-        assert not objective.smoothness.exact
-        curvature = 4.0 * max(1.0, np.average(y, weights=weights))
+        curvature = 4.0 * max(1.0, mean)
+    elif loss == "gamma":
+        curvature = 4.0 * y.max() * max(1.0, 1.0 / mean)
+    elif loss == "tweedie":
+        curvature = 4.0 * max(0.5 * (y.max() * m**-0.5 + m**0.5) for m in (1.0, mean))
     spectrum = np.linalg.eigvalsh(X.T @ (weights[:, None] * X) / N)
     largest_row = np.max(weights * np.sum(X**2, axis=1))
     assert objective.smoothness.maximum == pytest.approx(curvature * largest_row + 0.3, rel=1e-12)

@@ -46,6 +46,24 @@ def weights_and_mass(sample_weight: Any, n_samples: int) -> tuple[Array | None, 
     return weights / weights.mean(), float(weights.sum())
 
 
+def as_offset(offset: Any, n_samples: int, n_outputs: int) -> Array | None:
+    """Return what is added to the predictions, one number a sample; None if nothing is."""
+    if offset is None:
+        return None
+    if n_outputs > 1:
+        raise ValueError(
+            f"offset must be left out for a model with {n_outputs} outputs, of which it would move all alike."
+        )
+    shifts = vector("offset", offset)
+    require_length("offset", shifts, n_samples)
+    return shifts
+
+
+def shifted(predictions: Array, offset: Array | None) -> Array:
+    """Return predictions with their offset."""
+    return predictions if offset is None else predictions + offset
+
+
 def variable_names(table: Any, fit_intercept: bool, n_outputs: int) -> Names | None:
     """Return the names of the columns of a data frame, "intercept" last where there is one; else None.
 
