@@ -52,8 +52,15 @@ def model(loss: str, kind: str, ones: bool, l2: float = 0.1) -> tether.GLM:
     rng = np.random.default_rng(1)
     X = rng.standard_normal((N, D)) * (rng.random((N, D)) < np.geomspace(0.02, 0.8, D))
     data = sparse.csr_array(X) if kind == "sparse" else X
-    weights = rng.random(N) if ones else None
-    return tether.GLM(data, LABELS[loss](rng), loss, l2=l2, fit_intercept=ones, sample_weight=weights)
+    options = {}
+    if ones:  # and everything else that a model may have
+        options = {
+            "fit_intercept": True,
+            "sample_weight": rng.random(N),
+            "l2": np.append(np.full(D, l2), 0.0),
+        }
+        options |= {} if loss == "multinomial" else {"offset": 0.5 * rng.standard_normal(N)}
+    return tether.GLM(data, LABELS[loss](rng), loss, **({"l2": l2} | options))
 
 
 def walk_of(objective: tether.GLM, pieces: Pieces, steps: int, batch: int, anchored: bool) -> Walk:

@@ -34,14 +34,21 @@ def compiled(objective: tether.GLM) -> Compiled:
 def model(loss: str, kind: str, *, ones: bool, weighted: bool, dtype: type = np.float64) -> tether.GLM:
     rng = np.random.default_rng(1)
     X = (rng.standard_normal((N, D)) * (rng.random((N, D)) < 0.4)).astype(dtype)
+    l2 = 0.1 if not ones else ridge(rng, kind)
     return tether.GLM(
         sparse.csr_array(X) if kind == "sparse" else X,
         LABELS[loss](rng),
         loss=loss,
-        l2=0.1,
+        l2=l2,
         fit_intercept=ones,
         sample_weight=rng.random(N) if weighted else None,
+        offset=0.5 * rng.standard_normal(N) if weighted and loss != "multinomial" else None,
     )
+
+
+def ridge(rng: np.random.Generator, kind: str) -> np.ndarray:
+    """Return numbers for every coefficient: sparse kernels let the intercept alone have one of its own."""
+    return rng.random(D + 1) if kind == "dense" else np.append(np.full(D, 0.1), 0.0)
 
 
 MODELS = [

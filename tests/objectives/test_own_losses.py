@@ -152,9 +152,9 @@ def test_kernels_know_no_code_beyond_theirs():
     with pytest.raises(ValueError, match="code must be one that kernels know, got 99"):
         compile_model(design, Model(99, (0.0, 0.0), np.zeros(2)))
     for compute in (slope_of, slope_of.py_func):
-        assert np.isnan(compute(6, 0.0, 1.0, 1.0))
+        assert np.isnan(compute(99, (0.0, 0.0), 1.0, 1.0))
     for compute in (loss_of, loss_of.py_func):
-        assert np.isnan(compute(6, 0.0, 1.0, 1.0)).all()
+        assert np.isnan(compute(99, (0.0, 0.0), 1.0, 1.0)).all()
 
 
 def test_constants_come_from_the_functions_they_were_declared_with():
