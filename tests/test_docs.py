@@ -6,7 +6,14 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).parents[1]
-PAGES = ["README.md", "docs/stepping.md", "docs/losses.md", "docs/networks.md", "docs/beyond-planes.md"]
+PAGES = [
+    "README.md",
+    "docs/stepping.md",
+    "docs/losses.md",
+    "docs/networks.md",
+    "docs/beyond-planes.md",
+    "docs/expressions.md",
+]
 
 
 def snippets(page):

@@ -15,6 +15,8 @@ from tether.constraints import (
     Unconstrained,
 )
 from tether.engines import Engine, Serial
+from tether.expressions import constraints_of
+from tether.inputs import InfeasibleError
 from tether.objectives import (
     GLM,
     Federation,
@@ -29,7 +31,9 @@ from tether.objectives import (
 )
 from tether.penalties import L1, differences, graph_differences, grid_differences
 from tether.run.callback import CallbackError
-from tether.run.solution import Counts, History, Solution, Status
+from tether.run.history import Counts, History
+from tether.run.saved import load
+from tether.run.solution import Solution, Status
 from tether.solve import Moment, iterate, solve
 
 __version__ = "0.1.0"
@@ -47,6 +51,7 @@ __all__ = [
     "FiniteSum",
     "Flow",
     "History",
+    "InfeasibleError",
     "Loss",
     "Moment",
     "NonNegative",
@@ -61,6 +66,7 @@ __all__ = [
     "Status",
     "Unconstrained",
     "__version__",
+    "constraints_of",
     "differences",
     "engines",
     "from_jax",
@@ -68,6 +74,7 @@ __all__ = [
     "graph_differences",
     "grid_differences",
     "iterate",
+    "load",
     "methods",
     "solve",
     "splits",

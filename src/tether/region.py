@@ -13,6 +13,7 @@ import numpy as np
 from tether.arrays import Array
 from tether.digest import digest_of
 from tether.feasible import Feasible, contradiction
+from tether.inputs import InfeasibleError
 from tether.lazy import lazy
 from tether.metric import Metric
 from tether.polyhedral import Duals, Pieces, Polyhedral
@@ -87,7 +88,7 @@ class Region:
         try:
             found = compute()
         except Infeasible as error:
-            raise ValueError(self.contradiction()) from error
+            raise InfeasibleError(self.contradiction()) from error
         if self.residual(found.point) > UNSOUND * (1.0 + float(np.linalg.norm(found.point))):
             raise ArithmeticError(
                 "the projection missed the constraint: rows or bounds may be nearly contradictory or badly "

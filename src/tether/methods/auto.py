@@ -17,7 +17,7 @@ from typing import Any, ClassVar, NamedTuple, final
 from tether.arrays import Array
 from tether.curvature import DIAGONAL, KRONECKER
 from tether.methods.anderson import Anderson, AndersonAlgorithm, AndersonState
-from tether.methods.base import Algorithm, Method
+from tether.methods.base import Algorithm, Choice, Method
 from tether.methods.costs import Costs
 from tether.methods.lbfgs import LBFGS, LBFGSAlgorithm, LBFGSState
 from tether.methods.newton import Newton, NewtonAlgorithm, NewtonState, work_of_sample
@@ -123,6 +123,17 @@ class Auto(Method):
         """Those of the methods."""
         return frozenset({Need.GRADIENTS})
 
+    def choice(self, facts: Facts) -> Choice | None:
+        """Return what runs beyond equations; elsewhere the algorithm itself tells."""
+        if not facts.kinks:
+            return None
+        if _programs_fit(facts):
+            reason = "quadratic programs with the Hessian are quick"
+        else:
+            unfit = _unfit_for_walks(facts)
+            reason = WORDS[Reason.MANY_SAMPLES if unfit is None else unfit]
+        return Choice(_beyond_planes(facts).words, reason)
+
     def prepare(self, facts: Facts) -> "AutoAlgorithm | Algorithm[Any]":
         """Prepare the methods and choose the one to begin with."""
         if facts.kinks:
@@ -150,11 +161,15 @@ class Auto(Method):
 
 def _beyond_planes(facts: Facts) -> Algorithm[Any]:
     """Return sequential quadratic programs where the Hessian is not too large for them, else the flagship."""
-    known = facts.second_order
-    fits = known.separable or (math.isfinite(known.full) and facts.dim <= LARGEST_PROGRAM)
-    if fits or _unfit_for_walks(facts) is not None:
+    if _programs_fit(facts) or _unfit_for_walks(facts) is not None:
         return Newton().prepare(facts)
     return _FLAGSHIP.prepare(facts)
+
+
+def _programs_fit(facts: Facts) -> bool:
+    """Say whether the Hessian is not too large for quadratic programs."""
+    known = facts.second_order
+    return known.separable or (math.isfinite(known.full) and facts.dim <= LARGEST_PROGRAM)
 
 
 def _has_cheap_metric(newton: NewtonAlgorithm | None) -> bool:
@@ -319,6 +334,15 @@ class AutoAlgorithm(Algorithm[AutoState]):
     def describe(self, state: AutoState) -> str:
         """Say which method runs and why."""
         return f"auto chose {TITLES[Running(state.running)]} ({WORDS[Reason(state.reason)]})"
+
+    def choice(self, state: AutoState) -> Choice:
+        """Return which method runs and why."""
+        return Choice(TITLES[Running(state.running)], WORDS[Reason(state.reason)])
+
+    def account(self, state: AutoState) -> str:
+        """Say what the running method says."""
+        algorithm, inner = self._running(state)
+        return algorithm.account(inner)
 
 
 def _pace(state: AutoState) -> float:

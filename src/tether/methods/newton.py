@@ -200,6 +200,7 @@ class NewtonAlgorithm(Algorithm[NewtonState]):
     """Newton's method with all settings."""
 
     name: ClassVar[str] = "Newton"
+    unit: ClassVar[str] = "iteration"
 
     form: str
     refresh: int | None
@@ -211,6 +212,11 @@ class NewtonAlgorithm(Algorithm[NewtonState]):
     price: float = field(repr=False)  # of a renewal, in passes
     always: bool = field(repr=False)  # take second derivatives with every gradient
     spectrum: bool = field(repr=False)
+
+    @property
+    def words(self) -> str:
+        """What it is called in a sentence."""
+        return "Newton's method"
 
     def start(self, x: Array, clock: int = 0) -> NewtonState:
         """Begin with second derivatives at the starting point."""

@@ -47,6 +47,7 @@ class SequentialAlgorithm(Algorithm[SequentialState]):
     """Sequential quadratic programs with all settings."""
 
     name: ClassVar[str] = "Newton"
+    unit: ClassVar[str] = "iteration"
 
     form: str
     refresh: int | None
@@ -56,6 +57,11 @@ class SequentialAlgorithm(Algorithm[SequentialState]):
     price: float = field(repr=False)  # of a renewal, in passes
     always: bool = field(repr=False)  # take second derivatives with every gradient
     spectrum: bool = field(repr=False)
+
+    @property
+    def words(self) -> str:
+        """What it is called in a sentence."""
+        return "Newton's method with quadratic programs"
 
     def start(self, x: Array, clock: int = 0) -> SequentialState:
         """Begin with a model at the starting point."""

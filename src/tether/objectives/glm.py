@@ -16,6 +16,7 @@ from tether.curvature import SecondOrder
 from tether.digest import digest_of
 from tether.inputs import matrix, switch
 from tether.lazy import lazy
+from tether.names import Labels, column_names
 from tether.objectives.base import Evaluation, Kind, Objective, Smoothness, require_form
 from tether.objectives.design import COMPILE_FROM, Rows, as_design
 from tether.objectives.glm_curvature import curvature_of, model_of, quadratic_of, second_order_of
@@ -27,6 +28,7 @@ from tether.objectives.glm_data import (
     fitting,
     require_length,
     shifted,
+    variable_labels,
     variable_names,
     weights_and_mass,
 )
@@ -151,6 +153,7 @@ class GLM(Objective):
         self.design = as_design(data, one_output=self.n_outputs == 1, ones=self.fit_intercept)
         self.dim = self.design.width * self.n_outputs
         self.names = variable_names(X, self.fit_intercept, self.n_outputs)
+        self._columns = column_names(X)
         self.ridge = as_ridge(l2, self.design.width, self.n_outputs, self.names)
 
     @property
@@ -166,7 +169,7 @@ class GLM(Objective):
         other = self._copy()
         data = matrix("X", X)
         require_length("X", data, self.n_samples)
-        other.fit_intercept, other.names = False, None
+        other.fit_intercept, other.names, other._columns = False, None, None
         other.design = as_design(data, one_output=self.n_outputs == 1)
         other.dim = other.design.width * self.n_outputs
         return other
@@ -276,11 +279,22 @@ class GLM(Objective):
     def kind(self) -> Kind:
         """Return the loss with its settings, l2, and what decides on the shape of x."""
         own: Kind = {
-            "l2": self.ridge.in_words(),
+            "l2": self.ridge.setting,
             "fit_intercept": self.fit_intercept,
             "n_outputs": self.n_outputs,
         }
         return super().kind() | self.loss.kind() | own
+
+    @property
+    def words(self) -> str:
+        """The model and its settings."""
+        model = self.loss.words or f"a linear model with the loss {type(self.loss).__name__}"
+        return f"{model} with {self.ridge.words}" if self.ridge.largest else model
+
+    @property
+    def labels(self) -> Labels:
+        """The names of the columns, where they have some, also with several outputs."""
+        return variable_labels(self._columns, self.fit_intercept, self.n_outputs, self.dim)
 
     def hessian(self) -> tuple[Any, Array] | None:
         """Return H and g of a small problem with a quadratic loss; None for all others."""

@@ -6,7 +6,7 @@ from numpy.typing import NDArray
 
 from tether.arrays import Array, Indices
 from tether.inputs import LARGEST_DIMENSION, vector
-from tether.names import INTERCEPT, PER_OUTPUT, Names, column_names, counted
+from tether.names import INTERCEPT, PER_OUTPUT, Labels, Names, column_names, counted
 
 
 class Coefficients(NamedTuple):
@@ -75,6 +75,13 @@ def variable_names(table: Any, fit_intercept: bool, n_outputs: int) -> Names | N
     if n_outputs > 1:
         return PER_OUTPUT
     return (*names, INTERCEPT) if fit_intercept else names
+
+
+def variable_labels(columns: Names | None, fit_intercept: bool, n_outputs: int, dim: int) -> Labels:
+    """Return what coefficients are called where they are shown, also with several outputs a column."""
+    if columns is None or counted(columns):
+        return Labels("x", dim, None, n_outputs, fit_intercept)
+    return Labels("x", dim, (*columns, INTERCEPT) if fit_intercept else columns, n_outputs)
 
 
 def chosen(numbers: NDArray[Any] | None, batch: Indices | None) -> Any:

@@ -85,6 +85,11 @@ class Quadratic(Objective):
         self.names = column_names(matrix if factors is None else factors)
         self.uses_blas = factors is None and self.dim >= _BLAS_WIDTH
 
+    @property
+    def words(self) -> str:
+        """What it is, in a few words."""
+        return "a quadratic function"
+
     def kind(self) -> Kind:
         """Return whether C is given by its factors or as a matrix: their samples count differently."""
         return super().kind() | {"form": self.form.name}

@@ -77,12 +77,19 @@ class Ridge:
         assert isinstance(self.weights, np.ndarray)
         return np.eye(len(self.weights))[self.weights > 0.0]
 
-    def in_words(self) -> float | str:
-        """Return the number, or a text that tells several numbers apart, up to rounding."""
+    @property
+    def setting(self) -> float | str:
+        """The number, or a text that tells several numbers apart, up to rounding."""
         if not isinstance(self.weights, np.ndarray):
             return self.weights
         rounded = ",".join(f"{weight:.{_DIGITS - 1}e}" for weight in self.weights)
         return f"{len(self.weights)} numbers ({digest_of(rounded)[:12]})"
+
+    @property
+    def words(self) -> str:
+        """What it is, in a few words."""
+        span = f" from {self.smallest:g} to {self.largest:g}"
+        return f"l2 = {self.weights:g}" if self.uniform else f"l2{span}"
 
 
 NO_RIDGE = Ridge(0.0)

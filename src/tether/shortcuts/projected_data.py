@@ -21,6 +21,7 @@ from scipy.linalg import qr
 from tether.arrays import Array
 from tether.constraints import Affine, Constraint, Range, Unconstrained
 from tether.methods.auto import FEW_SAMPLES
+from tether.methods.base import Choice
 from tether.objectives import GLM
 from tether.objectives.design import BLOCK, COMPILE_FROM, Design, WithOnes
 from tether.problem import Facts, Problem
@@ -97,6 +98,7 @@ def with_projected_data(way: Way, warm: bool) -> ProjectedData | None:
         method=way.method,
         asked=way.asked,
         note=f"the data was projected once, from {p} columns to {r}",
+        choice=Choice(f"the data projected once, from {p} columns to {r}", "equations leave few directions"),
         basis=basis,
     )
 

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from tether.arrays import Array
+from tether.methods.base import Choice
 from tether.methods.confirmed import Confirmed
 from tether.problem import Facts
 from tether.qp import Answer, Program, Status, solve_program
@@ -52,6 +53,8 @@ def solved_program(way: Way, warm: bool) -> Way | None:
         "method": Confirmed(Hold(normal, *answer.duals)),
         "start": answer.x,
         "note": "the quadratic program was solved directly",
+        "choice": Choice("one quadratic program", "the objective is quadratic and its matrix is at hand"),
+        "direct": True,
     }
     constant = objective.value(np.zeros(objective.dim))
     return SolvedProgram(**(vars(way) | own), answer=answer, constant=constant)

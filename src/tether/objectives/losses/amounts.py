@@ -28,6 +28,8 @@ class Poisson(Loss):
     array([ 1., -2.])
     """
 
+    words = "Poisson regression"
+
     concordance = 1.0  # all derivatives from the second on are exp(z)
 
     def prepare(self, y: Any) -> Labels:
@@ -71,6 +73,8 @@ class Gamma(Loss):
     >>> Gamma().slopes(np.zeros(2), np.array([0.5, 3.0]))
     array([ 0.5, -2. ])
     """
+
+    words = "gamma regression"
 
     concordance = 1.0  # all derivatives from the second on are y exp(-z), up to the sign
 
@@ -128,6 +132,7 @@ class Tweedie(Loss):
     """
 
     power: float = 1.5
+    words = "Tweedie regression"
 
     def __post_init__(self) -> None:
         power = number("power", self.power)

@@ -74,11 +74,12 @@ class Loss(ABC):
     convexity: float = 0.0
     concordance: float = math.inf
     domain: tuple[float, float] = (-math.inf, math.inf)
+    words: str = ""  # what a linear model with this loss is called
 
     def __init_subclass__(cls, **options: Any) -> None:
         super().__init_subclass__(**options)
         if any(function in cls.__dict__ for function in _FUNCTIONS):
-            for name in (*_CONSTANTS, "hessians"):
+            for name in (*_CONSTANTS, "hessians", "words"):
                 if name not in cls.__dict__:
                     setattr(cls, name, getattr(Loss, name))
 

@@ -25,6 +25,8 @@ class Binomial(Loss):
     array([ 0.5 ,  0.25, -0.5 ])
     """
 
+    words = "logistic regression of proportions"
+
     curvature = 0.25
     concordance = 1.0  # the third derivative is s (1 - s) (1 - 2 s)
 

@@ -37,6 +37,7 @@ class SmoothedQuantile(Loss):
 
     quantile: float = 0.5
     bandwidth: float = 0.1
+    words = "smoothed quantile regression"
 
     def __post_init__(self) -> None:
         if not 0.0 < number("quantile", self.quantile) < 1.0:

@@ -21,6 +21,7 @@ class Squared(Loss):
     array([ 1., -2.])
     """
 
+    words = "least squares"
     curvature = 1.0
     convexity = 1.0
     concordance = 0.0
@@ -58,6 +59,8 @@ class Huber(Loss):
     >>> Huber(delta=1.0).slopes(np.array([0.5, 9.0]), np.zeros(2))
     array([0.5, 1. ])
     """
+
+    words = "Huber regression"
 
     delta: float = 1.35
     curvature = 1.0
