@@ -16,7 +16,7 @@ from tether.curvature import SecondOrder
 from tether.digest import digest_of
 from tether.inputs import matrix, switch
 from tether.lazy import lazy
-from tether.names import Labels, column_names
+from tether.names import Labels, Names, column_names
 from tether.objectives.base import Evaluation, Kind, Objective, Smoothness, require_form
 from tether.objectives.design import COMPILE_FROM, Rows, as_design
 from tether.objectives.glm_curvature import curvature_of, model_of, quadratic_of, second_order_of
@@ -26,6 +26,7 @@ from tether.objectives.glm_data import (
     chosen,
     column,
     fitting,
+    names_of_variables,
     require_length,
     shifted,
     variable_labels,
@@ -172,6 +173,13 @@ class GLM(Objective):
         other.fit_intercept, other.names, other._columns = False, None, None
         other.design = as_design(data, one_output=self.n_outputs == 1)
         other.dim = other.design.width * self.n_outputs
+        return other
+
+    def with_names(self, names: Names) -> "GLM":
+        """Return the same model with names for the columns of its data."""
+        other = copy.copy(self)
+        other._columns = names
+        other.names = names_of_variables(names, self.fit_intercept, self.n_outputs)
         return other
 
     def evaluate(self, x: Array) -> Evaluation:

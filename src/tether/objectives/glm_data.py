@@ -65,16 +65,19 @@ def shifted(predictions: Array, offset: Array | None) -> Array:
 
 
 def variable_names(table: Any, fit_intercept: bool, n_outputs: int) -> Names | None:
-    """Return the names of the columns of a data frame, "intercept" last where there is one; else None.
+    """Return the names of the columns of a data frame, "intercept" last where there is one; else None."""
+    names = column_names(table)
+    return None if names is None else names_of_variables(names, fit_intercept, n_outputs)
+
+
+def names_of_variables(columns: Names, fit_intercept: bool, n_outputs: int) -> Names | None:
+    """Return the names of the coefficients of columns, "intercept" last where there is one.
 
     With several outputs a name would stand for several variables, so that named columns name none of them.
     """
-    names = column_names(table)
-    if names is None or (n_outputs > 1 and counted(names)):
-        return None
     if n_outputs > 1:
-        return PER_OUTPUT
-    return (*names, INTERCEPT) if fit_intercept else names
+        return None if counted(columns) else PER_OUTPUT
+    return (*columns, INTERCEPT) if fit_intercept else columns
 
 
 def variable_labels(columns: Names | None, fit_intercept: bool, n_outputs: int, dim: int) -> Labels:
