@@ -44,6 +44,16 @@ class Expressed(LinearConstraint):
     def __repr__(self) -> str:
         return f"Expressed({', '.join(map(repr, dict.fromkeys(self.texts)))})"
 
+    @classmethod
+    def labelled(
+        cls, matrix: Any, sides: tuple[Any, Any], labels: Sequence[str], names: Names
+    ) -> "Expressed":
+        """Return rows that were given as a matrix, each with what to call it."""
+        rows = cls([], [], names)
+        LinearConstraint.__init__(rows, matrix, *sides)
+        rows.labels = rows.texts = tuple(labels)
+        return rows
+
 
 def constraints_of(
     expressions: str | Sequence[str], names: Any, *, argument: str = "expressions"

@@ -69,16 +69,34 @@ def weights_and_mass(sample_weight: Any, n_samples: int) -> tuple[Array | None, 
     return weights / weights.mean(), float(weights.sum())
 
 
-def variable_names(names: Names | None, fit_intercept: bool, n_outputs: int) -> Names | None:
-    """Return the names of columns, "intercept" last where there is one; else None.
+def as_offset(offset: Any, n_samples: int, n_outputs: int) -> Array | None:
+    """Return what is added to the predictions, one number a sample; None if nothing is."""
+    if offset is None:
+        return None
+    if n_outputs > 1:
+        raise ValueError(
+            f"offset must be left out for a model with {n_outputs} outputs, of which it would move all alike."
+        )
+    shifts = vector("offset", offset)
+    require_length("offset", shifts, n_samples)
+    return shifts
+
+
+def shifted(predictions: Array, offset: Array | None) -> Array:
+    """Return predictions with their offset."""
+    return predictions if offset is None else predictions + offset
+
+
+def variable_names(columns: Names | None, fit_intercept: bool, n_outputs: int) -> Names | None:
+    """Return the names of the coefficients of columns, "intercept" last where there is one; None without.
 
     With several outputs a name would stand for several variables, so that named columns name none of them.
     """
-    if names is None or (n_outputs > 1 and counted(names)):
+    if columns is None:
         return None
     if n_outputs > 1:
-        return PER_OUTPUT
-    return (*names, INTERCEPT) if fit_intercept else names
+        return None if counted(columns) else PER_OUTPUT
+    return (*columns, INTERCEPT) if fit_intercept else columns
 
 
 def variable_labels(called: Called, fit_intercept: bool, n_outputs: int, dim: int) -> Labels:

@@ -149,4 +149,4 @@ def _objective(options: argparse.Namespace, data: Data, given: _Given) -> GLM:
         sample_weight=given.weights,
         n_classes=None if classes is None else len(classes.values),
     )
-    return objective.named(given.columns, None if classes is None else classes.labels)
+    return objective.with_names(given.columns, None if classes is None else classes.labels)
