@@ -123,8 +123,8 @@ class Opening:
             ("method", repr(self.method)),
             ("accuracy", str(terms.asked)),
             ("budgets", ", ".join(limits)),
-            ("start", "as objective and constraint have it" if self._x0 is None else "x0 was given"),
-            ("audit", "never" if terms.audit is None else f"after {terms.audit:g} passes"),
+            ("start", "the default" if self._x0 is None else "x0 was given"),
+            ("audit", "never" if terms.audit is None else f"{terms.audit:g}"),
             ("seed", str(self._seed)),
             ("engine", type(self.engine).__name__),
         )

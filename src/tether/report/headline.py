@@ -1,0 +1,116 @@
+"""The top of a page: what was solved, by what, and how well."""
+
+import math
+from collections.abc import Mapping
+from html import escape
+
+from tether.report import markup
+from tether.report.parts import Cell, Mark, Table
+from tether.run import account
+from tether.run.solution import Solution
+
+STATUS = {True: "good", False: "bad"}
+
+
+def title_of(solutions: Mapping[str, Solution]) -> str:
+    """Return a heading for runs that nobody gave one."""
+    words = {
+        sol.problem.objective.split(" with ")[0] for sol in solutions.values() if sol.problem is not None
+    }
+    problem = words.pop() if len(words) == 1 else ""
+    if len(solutions) == 1:
+        return _capital(problem or "A run")
+    return f"{len(solutions)} runs" + (f": {problem}" if problem else "") if solutions else "Report"
+
+
+def headline(solutions: Mapping[str, Solution], best: float | None) -> str:
+    """Return what a reader wants to know first: of one run in cards, of several in a table."""
+    if not solutions:
+        return ""
+    if len(solutions) > 1:
+        return "\n".join([_problems(solutions), comparison(solutions, best)])
+    (sol,) = solutions.values()
+    problem = "" if sol.problem is None else f'<p class="lead">{escape(_capital(str(sol.problem)))}.</p>'
+    return "\n".join([problem, _verdict(sol), markup.cards(numbers(sol, best))])
+
+
+def numbers(sol: Solution, best: float | None) -> list[tuple[str, str]]:
+    """Return the numbers of a run that are to be seen first, as HTML."""
+    known = sol.gap is not None and math.isfinite(sol.gap)
+    found = [("certified gap", f"≤ {markup.powers(sol.gap)}" if known and sol.gap is not None else "none")]
+    if best is not None and not math.isnan(sol.fun):
+        found.append(("true gap", markup.powers(sol.fun - best)))
+    restricted = sol.problem is None or bool(sol.problem.restrictions)
+    found += [("residual", markup.powers(sol.residual))] if restricted else []
+    found.append(("projections", f"{sol.counts.projections:,}"))
+    if sol.problem is not None:
+        found.append(("passes over the data", markup.rounded(account.passes_of(sol))))
+    return [*found, ("seconds", markup.rounded(sol.seconds))]
+
+
+def comparison(solutions: Mapping[str, Solution], best: float | None) -> str:
+    """Return runs side by side."""
+    headings = [
+        "run",
+        "status",
+        "F(x)",
+        "certified gap",
+        "residual",
+        "rounds",
+        "projections",
+        "passes",
+        "seconds",
+    ]
+    rows: list[list[Cell]] = []
+    for name, sol in solutions.items():
+        status = Mark(sol.status.name.lower().replace("_", " "), sol.success)
+        quality: list[Cell] = [f"{sol.fun:.9g}", _small(sol.gap), _small(sol.residual)]
+        cost: list[Cell] = [
+            sol.counts.rounds,
+            sol.counts.projections,
+            f"{account.passes_of(sol):,.4g}",
+            f"{sol.seconds:,.3g}",
+        ]
+        rows.append([name, status, *quality, *cost])
+    if best is not None:
+        headings.insert(4, "true gap")
+        for row, sol in zip(rows, solutions.values(), strict=True):
+            row.insert(4, _small(sol.fun - best))
+    return markup.table(Table(headings, rows))
+
+
+def of_one_problem(solutions: Mapping[str, Solution]) -> bool:
+    """Say whether runs seem to have solved the same problem, so that values of F can be compared."""
+    stated = [sol.problem for sol in solutions.values()]
+    first = stated[0]
+    return all(one is not None and first is not None and first.is_like(one) for one in stated)
+
+
+def _small(value: float | None) -> str:
+    """Return what should be near zero with as many digits as matter."""
+    return markup.DASH if value is None else f"{value:.1e}" if value else "0"
+
+
+def _problems(solutions: Mapping[str, Solution]) -> str:
+    if of_one_problem(solutions):
+        problem = next(iter(solutions.values())).problem
+        return f'<p class="lead">{escape(_capital(str(problem)))}.</p>'
+    lines = (
+        f"<b>{escape(name)}</b>: {escape(str(sol.problem or 'unknown'))}" for name, sol in solutions.items()
+    )
+    words = "These runs solved different problems, so that values of F cannot be compared."
+    return f'<p class="lead">{words}</p>' + "".join(f"<p>{line}.</p>" for line in lines)
+
+
+def _verdict(sol: Solution) -> str:
+    word, sentence = account.headline(sol).split(": ", 1)
+    solver = f"By {account.by(sol)}."
+    return (
+        f'<p class="verdict"><span class="mark {STATUS[sol.success]}">{escape(word)}</span> '
+        f"{escape(_capital(sentence))} {escape(solver)}</p>"
+    )
+
+
+def _capital(words: str) -> str:
+    """Return a sentence with a capital, unless it begins with a formula."""
+    return words if words[:2] in ("F ", "F(") else words[:1].upper() + words[1:]
