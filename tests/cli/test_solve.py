@@ -34,7 +34,7 @@ def glm(sample, target="y", loss="logistic", **settings):
 )
 def test_every_format_gives_the_same_coefficients(words, named, tether_solve, sample):
     told = tether_solve("--l2", "0.01", "--intercept", "--tol", "1e-10", data=words)
-    same = tether.solve(glm(sample, l2=0.01, fit_intercept=True), tol=1e-10)
+    same = tether.solve(glm(sample, l2=[0.01, 0.01, 0.01, 0.01, 0], fit_intercept=True), tol=1e-10)
     assert told.code == 0 and told.err == "" and told.answer["status"] == "converged"
     np.testing.assert_allclose(told.answer["x"], same.x, atol=1e-5)
     assert told.answer["names"] == (
@@ -79,7 +79,8 @@ def test_inequalities_come_from_files_by_name_or_by_place(tether_solve, sample, 
         *("--l2", "0.1", "--intercept", "--inequalities", "G.txt", "--at-least", "0.2", "--at-most", "0.4")
     )
     same = tether.solve(
-        glm(sample, l2=0.1, fit_intercept=True), LinearConstraint([[1, 0, 0, 1, 0]], 0.2, 0.4)
+        glm(sample, l2=[0.1, 0.1, 0.1, 0.1, 0], fit_intercept=True),
+        LinearConstraint([[1, 0, 0, 1, 0]], 0.2, 0.4),
     )
     np.testing.assert_allclose(named.answer["x"], same.x, atol=1e-4)
     np.testing.assert_allclose(placed.answer["x"], same.x, atol=1e-4)
@@ -99,6 +100,29 @@ def test_weights_are_a_column_or_a_file(loss, tether_solve, sample, folder):
     same = tether.solve(glm(sample, "number", loss, sample_weight=sample["years"].to_numpy()))
     np.testing.assert_allclose(by_column.answer["x"], same.x, atol=1e-5)
     assert by_column.answer["x"] == by_file.answer["x"]
+
+
+def test_an_offset_is_added_to_predictions(tether_solve, sample, folder):
+    np.savetxt(folder / "log.txt", np.log(sample["years"]))
+    told = tether_solve(
+        *("--target", "count", "--loss", "poisson", "--offset", "log.txt", "--intercept", "--l2", "0.1"),
+        *("--columns", "age_*,income", "--tol", "1e-10"),
+        data=("--data", "t.csv"),
+    )
+    objective = glm(
+        sample,
+        "count",
+        "poisson",
+        l2=[0.1, 0.1, 0.1, 0.1, 0.0],
+        fit_intercept=True,
+        offset=np.log(sample["years"].to_numpy()),
+    )
+    np.testing.assert_allclose(told.answer["x"], tether.solve(objective, tol=1e-10).x, atol=1e-4)
+
+
+def test_a_column_is_meant_before_a_file_of_its_name(tether_solve, folder):
+    (folder / "y").write_text("1\n2\n")
+    assert tether_solve(*TARGET, "--l2", "0.1", data=("--data", "t.csv")).code == 0
 
 
 def test_counts_and_classes_have_their_losses(tether_solve, sample):

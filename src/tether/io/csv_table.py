@@ -30,7 +30,7 @@ class Header(NamedTuple):
 
 def read_csv(path: Path, choice: Choice, share: Share = WHOLE) -> Data:
     """Return a share of the rows of a table, some columns set aside."""
-    header = _header(path)
+    header = read_header(path)
     kept = chosen_columns(path, header.names, choice)
     numbers, texts = list[Array](), list[NDArray[Any]]()
     for block in blocks(path, share, skip=header.end):
@@ -47,7 +47,8 @@ def read_csv(path: Path, choice: Choice, share: Share = WHOLE) -> Data:
     return Data(np.concatenate(numbers), None, tuple(header.names[j] for j in kept.used), columns)
 
 
-def _header(path: Path) -> Header:
+def read_header(path: Path) -> Header:
+    """Return what the first line says."""
     with opened(path) as file:
         line = file.readline()
     try:

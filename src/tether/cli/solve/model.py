@@ -9,9 +9,9 @@ from numpy.typing import NDArray
 
 from tether.cli.solve.classes import Classes, classes_of
 from tether.cli.solve.ranks import Ranks
-from tether.io import Choice, Data, Facts, read_data, read_vector
+from tether.io import Choice, Data, Facts, columns_in, read_data, read_vector
 from tether.io.formats import Format, format_of
-from tether.names import Names
+from tether.names import Names, nearest
 from tether.objectives import GLM
 
 
@@ -52,22 +52,25 @@ def read_model(options: argparse.Namespace, ranks: Ranks) -> Model:
         target = ranks.all_do(lambda: _own_target(options, part.data))
     classes = classes_of(target, options.loss, ranks)
     weights = ranks.all_do(lambda: _weights(options, part))
+    offset = ranks.all_do(lambda: _vector(options.offset, "--offset", "offset", part))
     columns = ranks.all_do(lambda: _names(options, part.data))
     objective = ranks.all_do(
-        lambda: _objective(options, part.data, _Given(target, weights, classes, columns))
+        lambda: _objective(options, part.data, _Given(target, weights, offset, classes, columns))
     )
     return Model(objective, columns, part.total, classes)
 
 
 def _columns_aside(options: argparse.Namespace) -> tuple[str, ...]:
-    """Return which of target and weights are columns of the data: those that are no files beside a table."""
-    named = [name for name in (options.target, options.weights) if name is not None]
-    kind = format_of(options.data)
-    if options.target is None and kind in (Format.CSV, Format.PARQUET):
+    """Return which of target, weights and offset are columns of the data; the others must be files."""
+    held = columns_in(options.data)
+    if options.target is None and format_of(options.data) in (Format.CSV, Format.PARQUET):
         raise ValueError(f"--target is missing: which column of {options.data} is y, or which file holds it.")
-    if kind not in (Format.CSV, Format.PARQUET, Format.NPZ):
-        return ()
-    return tuple(dict.fromkeys(name for name in named if not Path(name).is_file()))
+    named = {"--target": options.target, "--weights": options.weights, "--offset": options.offset}
+    for option, name in named.items():
+        if name is not None and name not in held and not Path(name).is_file():
+            words = f"; {nearest(name, held)}" if held else ""
+            raise ValueError(f"{option} {name} is neither a column of {options.data} nor a file{words}.")
+    return tuple(dict.fromkeys(name for name in named.values() if name in held))
 
 
 def _part(options: argparse.Namespace, ranks: Ranks, choice: Choice) -> Part:
@@ -90,8 +93,6 @@ def _vector(
         if found.dtype.kind not in "biuf" and not texts:
             raise ValueError(f"{option} {name} holds texts such as {str(found[0])!r}; numbers are needed.")
         return found
-    if not Path(name).is_file():
-        raise ValueError(f"{option} {name} is neither a column of the data nor a file.")
     found = read_vector(name, key, texts=texts)
     if len(found) != part.total:
         raise ValueError(f"{option} {name} has {len(found)} entries, the data has {part.total} rows.")
@@ -134,8 +135,16 @@ class _Given(NamedTuple):
 
     target: NDArray[Any]
     weights: NDArray[Any] | None
+    offset: NDArray[Any] | None
     classes: Classes | None
     columns: Names
+
+
+def _ridge(options: argparse.Namespace, width: int) -> Any:
+    """Return the weight of the ridge; an intercept has none."""
+    if not options.intercept or options.l2 <= 0.0:
+        return options.l2
+    return np.append(np.full(width, options.l2), 0.0)
 
 
 def _objective(options: argparse.Namespace, data: Data, given: _Given) -> GLM:
@@ -144,9 +153,10 @@ def _objective(options: argparse.Namespace, data: Data, given: _Given) -> GLM:
         data.X,
         given.target if given.classes is None else given.classes.numbers(given.target),
         options.loss,
-        l2=options.l2,
+        l2=_ridge(options, data.X.shape[1]),
         fit_intercept=options.intercept,
         sample_weight=given.weights,
+        offset=given.offset,
         n_classes=None if classes is None else len(classes.values),
     )
     return objective.with_names(given.columns, None if classes is None else classes.labels)

@@ -56,6 +56,11 @@ def _data(group: Any) -> None:
     )
     group.add_argument("--weights", metavar="COLUMN|FILE", help="how much each row counts")
     group.add_argument(
+        "--offset",
+        metavar="COLUMN|FILE",
+        help="what is added to each prediction, as the logarithm of the time at risk",
+    )
+    group.add_argument(
         "--columns", type=names, metavar="A,B,C*", help="the columns to use (default: all others)"
     )
     group.add_argument("--drop", type=names, default=(), metavar="A,B,C*", help="columns to leave out")
