@@ -7,9 +7,10 @@ from collections.abc import Sequence
 from rich.console import Console
 
 from tether import __version__
-from tether.cli import demo, flower, theory
+from tether.cli import demo, flower, info, report, theory
+from tether.extras import MissingExtra
 
-COMMANDS = (demo, theory, flower)
+COMMANDS = (demo, theory, report, flower, info)
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -17,7 +18,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     options = _parser().parse_args(arguments)
     try:
         code = options.run(options, Console())
-    except (ValueError, OSError) as error:
+    except (ValueError, OSError, MissingExtra) as error:
         print(f"tether {options.command}: {error}", file=sys.stderr)
         return 2
     except KeyboardInterrupt:

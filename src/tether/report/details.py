@@ -10,6 +10,7 @@ from tether.report.parts import Cell, Table
 from tether.run import account
 from tether.run.account import Listing
 from tether.run.history import Counts, Decision
+from tether.run.printing import number
 from tether.run.solution import Solution
 from tether.run.statement import counted
 
@@ -44,7 +45,7 @@ def when(decision: Decision) -> str:
     if decision.request == 0:
         return "at the start"
     passes = markup.rounded(decision.passes)
-    return f"after {counted(decision.request, 'request')}, {passes} passes over the data"
+    return f"after {counted(decision.request, 'request')}, {passes} passes"
 
 
 def counts(solutions: Mapping[str, Solution]) -> str:
@@ -76,7 +77,9 @@ def _listing(listing: Listing) -> str:
 
 def _lines(listing: Listing, lines: tuple[account.Line, ...]) -> str:
     noted = any(line.note for line in lines)
-    rows: list[list[Cell]] = [[line.name, line.value, *([line.note] if noted else [])] for line in lines]
+    rows: list[list[Cell]] = [
+        [line.name, number(line.value), *([line.note] if noted else [])] for line in lines
+    ]
     return markup.table(Table(["", listing.heading, *([""] if noted else [])], rows))
 
 
