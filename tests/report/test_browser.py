@@ -76,8 +76,14 @@ class Reader:
         (button,) = (one for one in buttons if one.text == words)
         button.click()
 
-    def plot(self, inside=".curves:last-of-type"):
-        """What a plot draws: its visible lines, and its axes."""
+    def plot(self, inside=".curves"):
+        """What a plot draws once one comes near it: its visible lines, and its axes."""
+        from selenium.webdriver.support.ui import WebDriverWait
+
+        place = self.browser.find_element("css selector", f"{inside} .plot")
+        self.browser.execute_script("arguments[0].scrollIntoView()", place)
+        waiting = WebDriverWait(self.browser, 60)
+        waiting.until(lambda browser: browser.execute_script("return Boolean(arguments[0].data)", place))
         script = """(() => {
             const plot = document.querySelector(arguments[0] + " .plot");
             const lines = plot.data.filter((trace) => trace.visible !== false && trace.mode !== "markers");
@@ -85,7 +91,7 @@ class Reader:
                 lines: lines.map(({ name, x, y }) => ({ name, x: Array.from(x), y: Array.from(y) })),
                 turns: plot.data.filter((trace) => trace.mode === "markers").map(({ text }) => text),
                 types: [plot.layout.xaxis.type, plot.layout.yaxis.type],
-                titles: [plot.layout.xaxis.title.text, plot.layout.yaxis.title.text],
+                titles: [plot.layout.xaxis.title.text ?? "", plot.layout.yaxis.title.text ?? ""],
                 drawn: plot.querySelectorAll(".scatterlayer .trace").length,
                 colour: plot.layout.font.color,
             };
@@ -105,7 +111,8 @@ LAST = "section:not(:has(figure)) .curves"  # that of the page itself, not of a 
 @pytest.mark.parametrize("name", NAMES)
 def test_a_page_loads_without_a_word_in_the_console(reader, pages, name):
     reader.opens(pages[name])
-    assert reader.sees("document.querySelectorAll('.plot .main-svg').length") > 0
+    for inside in {"federated": (".curves", ".workers"), "several": (LAST, "figure")}.get(name, (".curves",)):
+        assert reader.plot(inside)["titles"]
     assert [entry for entry in reader.browser.get_log("browser") if entry["level"] in LOUD] == []
 
 
@@ -168,6 +175,7 @@ def test_a_section_has_its_own_curves_and_figures(reader, pages, solutions):
     reader.opens(pages["several"])
     inside = "section:has(figure) .curves"
     assert reader.plot(inside)["titles"][1] == "F(x)" and len(reader.plot(inside)["lines"]) == len(solutions)
+    assert reader.plot("figure")["lines"][0]["y"] == [1, 3]
     assert reader.sees("document.querySelectorAll('figure.plotly .barlayer .point').length") == 2
 
 
@@ -189,6 +197,23 @@ def test_each_worker_has_a_line_and_what_it_shows_can_be_chosen(reader, pages, f
     np.testing.assert_allclose([line["y"][-1] for line in sent["lines"]], total, rtol=1e-5)
     reader.presses("seconds", ".workers .choice[aria-label='horizontal axis']")
     assert reader.plot(".workers")["lines"][0]["x"] != sent["lines"][0]["x"]
+
+
+def test_links_at_the_top_lead_to_every_section(reader, pages):
+    reader.opens(pages["several"])
+    titles = reader.sees("[...document.querySelectorAll('section h2')].map((one) => one.textContent)")
+    links = reader.sees("[...document.querySelectorAll('nav a')].map((one) => one.textContent)")
+    assert links == titles and links[0] == "More" and "Convergence" in links
+    reader.browser.find_element("link text", "History").click()
+    assert reader.sees("document.querySelector(location.hash + ' h2').textContent") == "History"
+
+
+def test_what_nobody_came_near_is_drawn_for_the_printer(reader, pages):
+    reader.opens(pages["several"], width=NARROW)
+    drawn = f'document.querySelector("{LAST} .plot").data'
+    assert reader.sees(drawn) is None
+    reader.browser.execute_script("window.dispatchEvent(new Event('beforeprint'))")
+    assert len(reader.sees(drawn)) == 4
 
 
 def luminance(reader):
@@ -239,9 +264,8 @@ def paste(reader):
     """Return what the clipboard holds, by pasting it."""
     from selenium.webdriver import ActionChains, Keys
 
-    area = reader.browser.execute_script(
-        "const area = document.body.appendChild(document.createElement('textarea')); area.focus(); return area"
-    )
+    made = "document.body.appendChild(document.createElement('textarea'))"
+    area = reader.browser.execute_script(f"const area = {made}; area.focus(); return area")
     ActionChains(reader.browser).key_down(Keys.CONTROL).send_keys("v").key_up(Keys.CONTROL).perform()
     return reader.browser.execute_script("return arguments[0].value", area)
 
