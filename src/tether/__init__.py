@@ -3,6 +3,8 @@
 minimise F(x) = (1/N) sum_i f_i(x)  subject to  A x = b
 """
 
+from typing import Any
+
 from tether import engines, methods, splits, theory
 from tether.constraints import (
     Affine,
@@ -16,6 +18,7 @@ from tether.constraints import (
 )
 from tether.engines import Engine, Serial
 from tether.expressions import constraints_of
+from tether.extras import extra
 from tether.inputs import InfeasibleError
 from tether.objectives import (
     GLM,
@@ -80,6 +83,13 @@ __all__ = [
     "splits",
     "theory",
 ]
+
+
+def __getattr__(name: str) -> Any:
+    """Import `tether.report`, which needs an extra, when it is first used."""
+    if name == "report":
+        return extra("report", "tether.report")
+    raise AttributeError(f"module 'tether' has no attribute {name!r}")
 
 
 def __dir__() -> list[str]:

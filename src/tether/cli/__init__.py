@@ -7,10 +7,11 @@ from collections.abc import Sequence
 from rich.console import Console
 
 from tether import __version__
-from tether.cli import completion, demo, flower, solve, theory
+from tether.cli import completion, demo, flower, info, report, solve, theory
 from tether.cli.words import joined
+from tether.extras import MissingExtra
 
-COMMANDS = (demo, solve, theory, flower, completion)
+COMMANDS = (demo, solve, theory, report, flower, info, completion)
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -18,7 +19,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     options = parser().parse_args(joined(sys.argv[1:] if arguments is None else arguments))
     try:
         code = options.run(options, Console())
-    except (ValueError, OSError) as error:
+    except (ValueError, OSError, MissingExtra) as error:
         print(f"tether {options.command}: {error}", file=sys.stderr)
         return 2
     except KeyboardInterrupt:

@@ -10,6 +10,7 @@ from tether.report.parts import Cell, Table
 from tether.run import account
 from tether.run.account import Listing
 from tether.run.history import Counts, Decision
+from tether.run.printing import number
 from tether.run.solution import Solution
 from tether.run.statement import counted
 
@@ -44,7 +45,7 @@ def when(decision: Decision) -> str:
     if decision.request == 0:
         return "at the start"
     passes = markup.rounded(decision.passes)
-    return f"after {counted(decision.request, 'request')}, {passes} passes over the data"
+    return f"after {counted(decision.request, 'request')}, {passes} passes"
 
 
 def counts(solutions: Mapping[str, Solution]) -> str:
@@ -57,26 +58,30 @@ def counts(solutions: Mapping[str, Solution]) -> str:
 
 def values(sol: Solution) -> str:
     """Return coefficients, active constraints and multipliers by name."""
-    listings = [account.coefficients(sol, MOST), *account.multipliers(sol, MOST)]
-    return f'<div class="lists">{"".join(map(_listing, listings))}</div>'
+    first, more = (
+        [account.coefficients(sol, most), *account.multipliers(sol, most)] for most in (SHOWN, MOST)
+    )
+    lists = (_listing(short, long) for short, long in zip(first, more, strict=True))
+    return f'<div class="lists">{"".join(lists)}</div>'
 
 
-def _listing(listing: Listing) -> str:
-    """Return a list: what comes first, and the rest to unfold."""
-    rest = f" <small>{escape(listing.rest)}</small>" if listing.rest else ""
-    head = f"<h3>{escape(listing.title[:1].upper() + listing.title[1:])}{rest}</h3>"
-    if not listing.lines:
+def _listing(short: Listing, long: Listing) -> str:
+    """Return a list that is seen at once, and a longer one to unfold."""
+    rest = f" <small>{escape(short.rest)}</small>" if short.rest else ""
+    head = f"<h3>{escape(short.title[:1].upper() + short.title[1:])}{rest}</h3>"
+    if not short.lines:
         return f"<div>{head}</div>"
-    first, more = listing.lines[:SHOWN], listing.lines[SHOWN:]
-    pieces = [head, _lines(listing, first)]
-    if more:
-        pieces.append(markup.folded(f"{len(more):,} more", _lines(listing, more)))
+    pieces = [head, _lines(short)]
+    if len(long.lines) > len(short.lines):
+        pieces.append(markup.folded(f"Show {len(long.lines):,}", _lines(long)))
     return f"<div>{''.join(pieces)}</div>"
 
 
-def _lines(listing: Listing, lines: tuple[account.Line, ...]) -> str:
-    noted = any(line.note for line in lines)
-    rows: list[list[Cell]] = [[line.name, line.value, *([line.note] if noted else [])] for line in lines]
+def _lines(listing: Listing) -> str:
+    noted = any(line.note for line in listing.lines)
+    rows: list[list[Cell]] = [
+        [line.name, number(line.value), *([line.note] if noted else [])] for line in listing.lines
+    ]
     return markup.table(Table(["", listing.heading, *([""] if noted else [])], rows))
 
 

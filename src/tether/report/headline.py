@@ -50,33 +50,24 @@ def numbers(sol: Solution, best: float | None) -> list[tuple[str, str]]:
 
 def comparison(solutions: Mapping[str, Solution], best: float | None) -> str:
     """Return runs side by side."""
-    headings = [
-        "run",
-        "status",
-        "F(x)",
-        "certified gap",
-        "residual",
-        "rounds",
-        "projections",
-        "passes",
-        "seconds",
-    ]
-    rows: list[list[Cell]] = []
-    for name, sol in solutions.items():
-        status = Mark(sol.status.name.lower().replace("_", " "), sol.success)
-        quality: list[Cell] = [f"{sol.fun:.9g}", _small(sol.gap), _small(sol.residual)]
-        cost: list[Cell] = [
-            sol.counts.rounds,
-            sol.counts.projections,
-            f"{account.passes_of(sol):,.4g}",
-            f"{sol.seconds:,.3g}",
-        ]
-        rows.append([name, status, *quality, *cost])
-    if best is not None:
-        headings.insert(4, "true gap")
-        for row, sol in zip(rows, solutions.values(), strict=True):
-            row.insert(4, _small(sol.fun - best))
-    return markup.table(Table(headings, rows))
+    rows = [{"run": name, **_row(sol, best)} for name, sol in solutions.items()]
+    return markup.table(Table(list(rows[0]), [list(row.values()) for row in rows]))
+
+
+def _row(sol: Solution, best: float | None) -> dict[str, Cell]:
+    """Return what is compared of a run, what matters most first."""
+    true: dict[str, Cell] = {} if best is None else {"true gap": _small(sol.fun - best)}
+    return {
+        "status": Mark(sol.status.name.lower().replace("_", " "), sol.success),
+        "certified gap": _small(sol.gap),
+        **true,
+        "projections": sol.counts.projections,
+        "passes": f"{account.passes_of(sol):,.4g}",
+        "seconds": f"{sol.seconds:,.3g}",
+        "rounds": sol.counts.rounds,
+        "residual": _small(sol.residual),
+        "F(x)": f"{sol.fun:.9g}",
+    }
 
 
 def of_one_problem(solutions: Mapping[str, Solution]) -> bool:
@@ -88,7 +79,9 @@ def of_one_problem(solutions: Mapping[str, Solution]) -> bool:
 
 def _small(value: float | None) -> str:
     """Return what should be near zero with as many digits as matter."""
-    return markup.DASH if value is None else f"{value:.1e}" if value else "0"
+    if value is None or math.isnan(value):
+        return markup.DASH
+    return f"{value:.1e}" if value else "0"
 
 
 def _problems(solutions: Mapping[str, Solution]) -> str:

@@ -5,17 +5,33 @@ import re
 from collections.abc import Iterable, Sequence
 from html import escape
 from numbers import Integral, Real
+from typing import NamedTuple
 
 from tether.report.parts import Cell, Mark, Table
 
 DASH = "–"
+FEW = 4  # pieces of a page, below which it needs no table of contents
 NUMBER = re.compile(r"[<≤~]? ?[-−+]?\d[\d,]*(\.\d+)?(e[-+]?\d+)?( ?%)?")
 
 
-def section(title: str, *pieces: str) -> str:
-    """Return pieces under a heading."""
-    inner = "\n".join(pieces)
-    return f"<section>\n<h2>{escape(title)}</h2>\n{inner}\n</section>"
+class Piece(NamedTuple):
+    """A part of a page under a heading."""
+
+    title: str
+    html: str
+
+
+def section(piece: Piece, number: int) -> str:
+    """Return a piece with its heading, where links find it."""
+    return f'<section id="part{number}">\n<h2>{escape(piece.title)}</h2>\n{piece.html}\n</section>'
+
+
+def contents(pieces: Sequence[Piece]) -> str:
+    """Return links to pieces, if there are so many that a reader may look for one."""
+    if len(pieces) < FEW:
+        return ""
+    links = (f'<a href="#part{number}">{escape(piece.title)}</a>' for number, piece in enumerate(pieces))
+    return f"<nav>{''.join(links)}</nav>"
 
 
 def folded(title: str, *pieces: str, opened: bool = False) -> str:

@@ -1,6 +1,6 @@
 """One HTML file that needs nothing else: texts, tables, and plots that answer to the reader."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from html import escape
 from importlib.resources import files
 from os import PathLike
@@ -13,6 +13,7 @@ from plotly.offline import get_plotlyjs
 from tether.inputs import number, shown
 from tether.report import details, markup
 from tether.report.headline import headline, of_one_problem, title_of
+from tether.report.markup import Piece
 from tether.report.measures import as_runs
 from tether.report.parts import Curves, Figure, Part, Section, Table, Text
 from tether.report.payload import Payload
@@ -64,10 +65,12 @@ def write_report(
     """
     place, runs = writable("path", path), _solutions(solutions)
     known = None if best is None else number("best", best)
-    heading, pieces = _title(title, runs), _sections(sections, bool(runs))
+    heading, more = _title(title, runs), _sections(sections, bool(runs))
     payload = Payload()
-    body = [headline(runs, known), *(_section(piece, payload) for piece in pieces)]
-    body += _about(runs, known, payload) if runs else []
+    pieces = [_piece(section, payload) for section in more]
+    pieces += _about(runs, known, payload) if runs else []
+    body = [headline(runs, known), markup.contents(pieces)]
+    body += [markup.section(piece, number) for number, piece in enumerate(pieces)]
     page = Template(_resource("page.html")).substitute(
         title=escape(heading),
         generator=escape(" ".join(versions()[0])),
@@ -81,30 +84,30 @@ def write_report(
     return place
 
 
-def _about(runs: dict[str, Solution], best: float | None, payload: Payload) -> list[str]:
+def _about(runs: dict[str, Solution], best: float | None, payload: Payload) -> list[Piece]:
     """Return what there is to see of runs, one thing below the other."""
     comparable = len(runs) == 1 or of_one_problem(runs)
     curves = _part(Curves(runs, best=best), payload, comparable=comparable)
-    pieces = [markup.section("Convergence", curves)]
-    decided = details.decisions(runs)
-    pieces += [markup.section("What auto decided", decided)] if decided else []
-    pieces.append(markup.section("Solution", *_each(runs, details.values)))
-    federated = {name: sol for name, sol in runs.items() if sol.history.workers}
-    if federated:
-        pieces.append(
-            markup.section("Workers", *(_workers(name, sol, payload) for name, sol in federated.items()))
-        )
-    pieces.append(markup.section("Counts", details.counts(runs)))
-    pieces.append(markup.section("To run it again", *_each(runs, details.again)))
+    federated = "".join(_workers(name, sol, payload) for name, sol in runs.items() if sol.history.workers)
     raw = f'<div class="history" data-key="{payload.histories(runs)}"></div>'
-    return [*pieces, markup.section("History", raw)]
+    pieces = [
+        Piece("Convergence", curves),
+        Piece("What auto decided", details.decisions(runs)),
+        Piece("Solution", _each(runs, details.values)),
+        Piece("Workers", federated),
+        Piece("Counts", details.counts(runs)),
+        Piece("To run it again", _each(runs, details.again)),
+        Piece("History", raw),
+    ]
+    return [piece for piece in pieces if piece.html]
 
 
-def _each(runs: dict[str, Solution], tell: Any) -> list[str]:
+def _each(runs: dict[str, Solution], tell: Callable[[Solution], str]) -> str:
     """Return what is told of each run: folded away where there are several."""
+    told = {name: tell(sol) for name, sol in runs.items()}
     if len(runs) == 1:
-        return [tell(sol) for sol in runs.values()]
-    return [markup.folded(name, tell(sol)) for name, sol in runs.items()]
+        return "".join(told.values())
+    return "".join(markup.folded(name, words) for name, words in told.items())
 
 
 def _workers(name: str, sol: Solution, payload: Payload) -> str:
@@ -114,8 +117,8 @@ def _workers(name: str, sol: Solution, payload: Payload) -> str:
     return f"<h3>{escape(name)}</h3>{plot}{markup.folded('Each worker', markup.table(table))}"
 
 
-def _section(section: Section, payload: Payload) -> str:
-    return markup.section(section.title, *(_part(part, payload) for part in section.parts))
+def _piece(section: Section, payload: Payload) -> Piece:
+    return Piece(section.title, "\n".join(_part(part, payload) for part in section.parts))
 
 
 def _part(part: Part, payload: Payload, comparable: bool = True) -> str:

@@ -80,10 +80,15 @@ class Curves:
 
 @dataclass(frozen=True)
 class Figure:
-    """A figure of plotly's."""
+    """A figure of plotly's, or a dictionary with the data and the layout of one."""
 
     figure: Any = field(repr=False)
     caption: str = ""
+
+    def __post_init__(self) -> None:
+        plain = isinstance(self.figure, dict) and isinstance(self.figure.get("data"), list)
+        if not plain and not hasattr(self.figure, "to_plotly_json"):
+            raise TypeError(f"figure must be a figure of plotly's, got a {type(self.figure).__name__}.")
 
 
 Part: TypeAlias = Text | Table | Curves | Figure

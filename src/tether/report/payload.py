@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
+from plotly.utils import PlotlyJSONEncoder
 
 from tether.arrays import Array, Indices
 from tether.report.measures import AGAINST, history_of, usual_measure
@@ -25,6 +26,7 @@ class Payload:
     def __init__(self) -> None:
         self._keys: dict[int, str] = {}  # by identity of the history
         self._kept: list[History] = []  # which must live as long as their identities count
+        self._colours: dict[str, int] = {}  # by name, so that a method looks the same in all plots
         self._data: dict[str, Any] = {"runs": {}, "figures": {}}
 
     def curves(self, part: Curves, comparable: bool = True) -> str:
@@ -45,15 +47,22 @@ class Payload:
 
     def figure(self, part: Figure) -> str:
         """Take a figure of plotly's in and return its key."""
-        made = part.figure.to_json() if hasattr(part.figure, "to_json") else json.dumps(part.figure)
-        return self._figure("figure", json.loads(made))
+        plain = part.figure if isinstance(part.figure, dict) else part.figure.to_plotly_json()
+        return self._figure("figure", json.loads(json.dumps(plain, cls=PlotlyJSONEncoder)))
 
     def text(self) -> str:
         """Return everything as JSON that may stand inside a script element."""
         return json.dumps(self._data, allow_nan=False, separators=(",", ":")).replace("<", "\\u003c")
 
-    def _named(self, runs: Mapping[str, Solution | History]) -> list[dict[str, str]]:
-        return [{"name": name, "run": self._run(run)} for name, run in runs.items()]
+    def _named(self, runs: Mapping[str, Solution | History]) -> list[dict[str, Any]]:
+        return [
+            {
+                "name": name,
+                "run": self._run(run),
+                "colour": self._colours.setdefault(name, len(self._colours)),
+            }
+            for name, run in runs.items()
+        ]
 
     def _run(self, run: Solution | History) -> str:
         history = history_of(run)

@@ -73,9 +73,9 @@ def facts(sol: "Solution") -> list[tuple[str, str]]:
 
 
 def by(sol: "Solution") -> str:
-    """Say what solved it, and why that, if somebody chose."""
+    """Say what solved it, and why that, if it was chosen and nothing else was."""
     solver = sol.solver or sol.method
-    return f"{solver} ({sol.decisions[-1].reason})" if sol.decisions else solver
+    return f"{solver} ({sol.decisions[0].reason})" if len(sol.decisions) == 1 else solver
 
 
 def _quality(sol: "Solution") -> list[tuple[str, str]]:

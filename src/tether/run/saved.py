@@ -68,10 +68,11 @@ def load(path: Any) -> Solution:
             f"path {str(place)!r} is the checkpoint of a run, not a saved solution; call solve with this "
             "checkpoint again and save what it returns with sol.save(...)."
         ) from None
-    except Exception as error:
+    except Exception as error:  # however reading fails
+        known = isinstance(error, sealed.Unreadable)
         raise ValueError(
             f"path {str(place)!r} is not a solution that tether can read "
-            f"({str(error) or type(error).__name__}); write one with sol.save(...)."
+            f"({error if known else 'it is damaged or holds something else'}); write one with sol.save(...)."
         ) from error
 
 
@@ -82,7 +83,7 @@ class _Checkpoint(Exception):  # noqa: N818
 def _read(path: Path) -> Solution:
     header = sealed.header_of(path)
     if header.get("kind") != KIND:
-        raise _Checkpoint if "identity" in header else ValueError("it holds something else")
+        raise _Checkpoint if "identity" in header else sealed.Unreadable("it holds something else")
     header, arrays = sealed.read(path, FORMAT)
     x, table, reports = _floats(arrays["x"], 1), _floats(arrays["history"], 2), arrays.get("workers")
     counts = Counts(*(rebuilt(int, number) for number in header["counts"]))

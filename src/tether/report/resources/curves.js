@@ -27,7 +27,7 @@ class Curves {
   constructor(place) {
     const given = data.figures[place.dataset.key];
     this.best = given.best;
-    this.runs = given.runs.map(({ name, run }, number) => ({ name, number, on: true, ...data.runs[run] }));
+    this.runs = given.runs.map(({ name, run, colour: number }) => ({ name, number, on: true, ...data.runs[run] }));
     const values = this.runs.flatMap((run) => present(run.columns.value));
     this.lowest = this.best ?? values.reduce((one, other) => Math.min(one, other), Infinity);
     this.offered = Object.keys(MEASURES).filter((name) => this.has(name) && (given.comparable || name !== "excess"));
@@ -43,10 +43,14 @@ class Curves {
     };
     place.append(this.controls(), this.plot);
     if (this.runs.length > 1) place.append(this.chips());
-    drawn(() => this.draw());
+    drawn(this.plot, () => this.draw());
   }
 
-  has(measure) { return this.runs.some((run) => present(this.measured(run, measure)).length > 1); }
+  /** Whether there is a curve of something to draw; a residual that is zero all along is none. */
+  has(measure) {
+    const columns = this.runs.map((run) => present(this.measured(run, measure))).filter((each) => each.length > 1);
+    return columns.length > 0 && (measure !== "residual" || columns.flat().some((value) => value > 0));
+  }
 
   measured(run, measure) {
     if (measure !== "excess") return run.columns[measure];

@@ -4,7 +4,7 @@ document.querySelectorAll("figure.plotly").forEach((place) => {
   const { data: traces, layout = {} } = data.figures[place.dataset.key];
   const plot = element("div", { class: "plot" });
   place.prepend(plot);
-  drawn(() => {
+  drawn(plot, () => {
     const common = commonLayout();
     const merged = { ...common, showlegend: traces.length > 1, ...layout, font: common.font };
     delete merged.template;

@@ -1,6 +1,6 @@
 // Light or dark: as the reader's system has it, until the button says otherwise. Plots follow.
 
-const redraws = []; // functions that draw a plot anew, in the colours of the moment
+const redraws = new Map(); // of each plot that was drawn: how to draw it anew, in the colours of the moment
 const root = document.documentElement;
 const themeButton = document.getElementById("theme");
 
@@ -38,8 +38,23 @@ const plotSettings = {
   displaylogo: false, responsive: true, modeBarButtons: [["toImage", "resetScale2d"]],
 };
 
-/** Have a function draw now, and again whenever the colours change. */
-function drawn(draw) {
-  redraws.push(draw);
+const waiting = new Map(); // of each plot that nobody has come near: how to draw it
+const watch = new IntersectionObserver((seen) => {
+  seen.filter((entry) => entry.isIntersecting).forEach((entry) => begin(entry.target));
+}, { rootMargin: "800px" });
+
+function begin(plot) {
+  const draw = waiting.get(plot);
+  watch.unobserve(plot);
+  waiting.delete(plot);
+  redraws.set(plot, draw);
   draw();
 }
+
+/** Have a plot drawn once a reader comes near it, and again whenever the colours change. */
+function drawn(plot, draw) {
+  waiting.set(plot, draw);
+  watch.observe(plot);
+}
+
+window.addEventListener("beforeprint", () => [...waiting.keys()].forEach(begin));

@@ -22,7 +22,7 @@ class Workers {
       choice("horizontal axis", Object.keys(AGAINST).map((name) => [name, name]), this.view.x, (x) => this.set({ x })));
     build();
     place.append(controls, this.plot);
-    drawn(() => this.draw());
+    drawn(this.plot, () => this.draw());
   }
 
   set(change) {
