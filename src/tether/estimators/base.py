@@ -1,40 +1,48 @@
 """What all estimators share: fitting through `tether.solve`, and what is left behind after it."""
 
 from abc import abstractmethod
-from typing import Any
+from collections.abc import Sequence
+from typing import Any, NamedTuple
 
 import numpy as np
-from sklearn.base import BaseEstimator
+from sklearn.base import BaseEstimator, clone
 from sklearn.utils.validation import check_is_fitted
 
 from tether.arrays import Array
 from tether.estimators.fitting import Accuracy, Fitted, Plan, fit
+from tether.estimators.named import active_labels, named_multipliers
 from tether.estimators.restrictions import Restrictions, Variables, restricted
 from tether.estimators.table import Table, checked_rows
-from tether.feasible import Multipliers
 from tether.inputs import switch
 
 
-class LinearEstimator(BaseEstimator):
-    """A linear model with constraints; subclasses say what is minimised.
+class Path(NamedTuple):
+    """Models along a parameter, each begun where the one before ended.
 
     Attributes
     ----------
-    coef_, intercept_
-        What was fitted, in scikit-learn's shapes.
-    n_features_in_, feature_names_in_
-        The columns.
-    n_iter_ : int
-        The rounds of the method.
-    gap_ : float or None
-        A bound on how far the objective is above its least value.
-    multipliers_ : dict
-        By what constraints say: how much the objective would rise with their right-hand sides.
-    active_ : list of str
-        The inequalities and bounds that hold as equations.
-    solution_ : Solution
-        The solution with its history.
+    values : ndarray, shape (k,)
+        Of the parameter, in the order in which they were given.
+    coefs, intercepts : ndarray
+        One model after the other, in the shapes of ``coef_`` and ``intercept_``.
+    objectives : ndarray, shape (k,)
+        The objective of each model.
+    gaps : list of float or None
+        Bounds on how far it is above the least.
+    n_iters : ndarray of int, shape (k,)
+        Rounds.
     """
+
+    values: Array
+    coefs: Array
+    intercepts: Array
+    objectives: Array
+    gaps: list[float | None]
+    n_iters: Array
+
+
+class LinearEstimator(BaseEstimator):
+    """A linear model with constraints; subclasses say what is minimised."""
 
     constraints: Any
     fit_intercept: bool
@@ -53,22 +61,19 @@ class LinearEstimator(BaseEstimator):
         tags.input_tags.sparse = True
         return tags
 
-    def _fit(self, table: Table, classes: tuple[str, ...] = (), start: Array | None = None) -> Fitted:
-        """Fit a table, and keep what there is to say of it."""
-        variables = Variables(table.columns, switch("fit_intercept", self.fit_intercept), classes)
-        fitted = fit(table, self._plan(table, variables), self._accuracy(), start)
-        self._learn(fitted)
-        return fitted
-
-    def _accuracy(self) -> Accuracy:
+    def _solve(self, table: Table, start: Array | None = None) -> Fitted:
+        """Return the model for a table."""
+        variables = Variables(table.columns, switch("fit_intercept", self.fit_intercept), table.classes)
         seed = 0 if self.random_state is None else self.random_state
-        return Accuracy(self.method, self.tol, self.max_iter, self.max_seconds, seed)
+        accuracy = Accuracy(self.method, self.tol, self.max_iter, self.max_seconds, seed)
+        return fit(table, self._plan(table, variables), accuracy, start)
 
     def _restrictions(self, variables: Variables) -> Restrictions:
         """Return what the parameters say of coefficients."""
         return restricted(Restrictions(variables), self.constraints)
 
     def _learn(self, fitted: Fitted) -> None:
+        """Keep what there is to say of a model."""
         solution = fitted.solution
         self.solution_, self.objective_, self._fitted = solution, fitted.objective, fitted
         self._loss = fitted.objective.loss
@@ -76,47 +81,44 @@ class LinearEstimator(BaseEstimator):
         self.gap_ = solution.gap
         self.multipliers_ = named_multipliers(fitted)
         self.active_ = active_labels(fitted)
+        self.coef_, self.intercept_ = self._shaped(fitted)
+
+    def _shaped(self, fitted: Fitted) -> tuple[Any, Any]:
+        """Return coefficients and intercept: (p,) and a number, or (K, p) and (K,)."""
+        weights, one = fitted.weights, fitted.objective.n_outputs == 1
+        inner, last = (weights[:-1], weights[-1]) if self.fit_intercept else (weights, 0.0 * weights[-1])
+        return (inner[:, 0].copy(), float(last[0])) if one else (inner.T.copy(), last.copy())
+
+    def _along(self, table: Table, parameter: str, values: Sequence[float]) -> Path:
+        """Return the models for values of a parameter, each begun where the one before ended."""
+        models, start = list[LinearEstimator](), None
+        for value in values:
+            model = clone(self).set_params(**{parameter: value})
+            fitted = model._solve(table, start)
+            model._learn(fitted)
+            models.append(model)
+            start = fitted.solution.x
+        return Path(
+            values=np.asarray(values, dtype=float),
+            coefs=np.array([model.coef_ for model in models]),
+            intercepts=np.array([model.intercept_ for model in models]),
+            objectives=np.array([model.solution_.fun for model in models]),
+            gaps=[model.gap_ for model in models],
+            n_iters=np.array([model.n_iter_ for model in models]),
+        )
 
     def _linear(self, X: Any) -> Array:
         """Return X times the coefficients and the intercept, (n,) or (n, K)."""
         check_is_fitted(self)
-        found = checked_rows(self, X) @ np.asarray(self.coef_).T
-        return np.asarray(found + self.intercept_)
+        return np.asarray(self._rows(X) @ np.asarray(self.coef_).T + self.intercept_)
+
+    def _rows(self, X: Any) -> Any:
+        """Return rows to predict for, as they are multiplied by the coefficients."""
+        return checked_rows(self, X)
 
     def __getstate__(self) -> dict[str, Any]:
         """Leave the data behind: it would travel with every pickle."""
-        state = super().__getstate__().copy()
+        state: dict[str, Any] = super().__getstate__().copy()
         for name in ("objective_", "_fitted"):
             state.pop(name, None)
         return state
-
-
-def named_multipliers(fitted: Fitted) -> dict[str, float]:
-    """Return the multipliers of rows and bounds by what they say."""
-    rows, found = fitted.restrictions.rows, fitted.solution.multipliers
-    if found is None:
-        return {}
-    beside = isinstance(found, Multipliers)
-    of_rows = found.inequalities if isinstance(found, Multipliers) else found
-    named = dict[str, float]()
-    if rows is not None and of_rows is not None:
-        named |= dict(zip(rows.labels, of_rows[: len(rows.labels)].tolist(), strict=True))
-    if beside and isinstance(found, Multipliers) and found.bounds is not None:
-        bounds = found.bounds
-        named |= {label: float(bounds[j]) for j, label in fitted.restrictions.bound_labels().items()}
-    return named
-
-
-def active_labels(fitted: Fitted) -> list[str]:
-    """Return what the inequalities and bounds say that hold as equations."""
-    rows, active = fitted.restrictions.rows, fitted.solution.active
-    if active is None:
-        return []
-    found = list[str]()
-    if rows is not None and active.inequalities is not None:
-        held = (active.inequalities[: len(rows.labels)] != 0) & ~rows.equations
-        found += [label for label, holds in zip(rows.labels, held, strict=True) if holds]
-    if active.bounds is not None:
-        places = fitted.restrictions.bound_labels()
-        found += [label for j, label in places.items() if active.bounds[j] != 0]
-    return found

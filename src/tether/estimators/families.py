@@ -7,6 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tether.arrays import Array
+from tether.estimators.table import numeric
 from tether.inputs import shown
 from tether.objectives.losses import (
     Binomial,
@@ -30,7 +31,6 @@ FAMILIES = (
     "huber",
     "quantile-smoothed",
 )
-LOG_LINKS = (Poisson, Gamma, Tweedie)
 NARROWEST, WIDEST = 0.05, 0.5  # of the spread of y: the bandwidth of smoothed quantiles
 NORMAL_SPREAD = 1.349  # between the quartiles of a normal distribution, in standard deviations
 
@@ -57,12 +57,7 @@ def labels_of(family: str, y: NDArray[Any]) -> Labels:
         return _classes(y, family, least=2)
     if family == "binomial" and not _are_shares(y):
         return _classes(y, family, least=2, most=2)
-    try:
-        return Labels(y.astype(np.float64))
-    except (TypeError, ValueError):
-        raise ValueError(
-            f'Unknown label type: y must hold numbers for family="{family}", got dtype {y.dtype}.'
-        ) from None
+    return Labels(numeric(y, f'family="{family}"'))
 
 
 def loss_of(family: Any, settings: Settings, y: Array, weights: Array | None, n_columns: int) -> Loss:

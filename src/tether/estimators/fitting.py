@@ -20,7 +20,7 @@ from tether.penalties import L1
 from tether.run.solution import Solution, Status
 from tether.solve import solve
 
-ROUNDED = 1e-6  # of the objective: a gap that is no reason for a warning
+ROUNDED = 1e-6  # of the objective, or of its first slope: what is left is no reason for a warning
 
 
 class Accuracy(NamedTuple):
@@ -82,7 +82,7 @@ def fit(table: Table, plan: Plan, accuracy: Accuracy, start: Array | None = None
         [*plan.restrictions.for_solve(), *_identified(objective, plan)] or None,
         _method(accuracy.method, objective, plan),
         penalty=_penalty(plan) or None,
-        x0=first_guess(objective) if start is None else start,
+        x0=None if objective.loss.quadratic else first_guess(objective) if start is None else start,
         rtol=positive("tol", accuracy.tol),
         seed=accuracy.seed,
         max_rounds=accuracy.max_iter,
@@ -104,8 +104,12 @@ def _method(method: Any, objective: GLM, plan: Plan) -> Any:
 
 def _is_as_good_as_it_gets(solution: Solution) -> bool:
     """Say whether rounding ended a run where that is accurate enough for anybody."""
-    near = solution.gap is not None and solution.gap <= ROUNDED * abs(solution.fun)
-    return solution.status is Status.EXHAUSTED and near
+    if solution.status is not Status.EXHAUSTED:
+        return False
+    if solution.gap is not None:
+        return solution.gap <= ROUNDED * abs(solution.fun)
+    slopes = solution.history["slope"]
+    return bool(np.nanmin(slopes) <= ROUNDED * np.nanmax(slopes))
 
 
 def objective_of(table: Table, plan: Plan) -> GLM:
@@ -142,13 +146,14 @@ def _penalty(plan: Plan) -> list[L1]:
             own = np.broadcast_to(lam, len(variables.columns))
             found.append(L1(np.repeat(np.append(own, [0.0] * variables.intercept), variables.outputs)))
         else:
-            found.append(L1(lam, _widened(D, variables.intercept)))
+            found.append(L1(lam, _widened(D, variables.width)))
     return found
 
 
-def _widened(D: Any, intercept: bool) -> Any:
-    """Return D with a column of zeros for the intercept."""
-    return sparse.hstack([sparse.csr_array(D), sparse.csr_array((D.shape[0], 1))]).tocsr() if intercept else D
+def _widened(D: Any, width: int) -> Any:
+    """Return D with a column of zeros for each coefficient that it does not know."""
+    more = width - D.shape[1]
+    return sparse.csr_array(sparse.hstack([D, sparse.csr_array((D.shape[0], more))])) if more else D
 
 
 def _identified(objective: GLM, plan: Plan) -> list[Any]:

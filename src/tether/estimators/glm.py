@@ -1,6 +1,6 @@
 """Generalised linear models with constraints, in the words of actuaries."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any, Self
 
 import numpy as np
@@ -8,7 +8,7 @@ from scipy.special import softmax
 from sklearn.base import RegressorMixin
 
 from tether.arrays import Array
-from tether.estimators.base import LinearEstimator
+from tether.estimators.base import LinearEstimator, Path
 from tether.estimators.bounds import bounds_of
 from tether.estimators.deviance import explained
 from tether.estimators.families import Settings, labels_of, loss_of, require_family
@@ -185,15 +185,20 @@ class ConstrainedGLM(RegressorMixin, LinearEstimator):
         exposure : array of shape (n_samples,), optional
             For families with a logarithmic link: log(exposure) is added to the linear predictor.
         """
-        table = self._table(X, y, sample_weight, offset, exposure)
-        classes = () if self.family != "multinomial" else tuple(map(str, self.classes_))
-        fitted = self._fit(table, classes)
-        weights, one = fitted.weights, fitted.objective.n_outputs == 1
-        coef = weights[:-1] if self.fit_intercept else weights
-        self.coef_ = coef[:, 0].copy() if one else coef.T.copy()
-        last = weights[-1].copy() if self.fit_intercept else np.zeros(weights.shape[1])
-        self.intercept_ = float(last[0]) if one else last
+        self._learn(self._solve(self._table(X, y, sample_weight, offset, exposure)))
         return self
+
+    def path(
+        self,
+        X: Any,
+        y: Any,
+        alphas: Sequence[float],
+        sample_weight: Any = None,
+        offset: Any = None,
+        exposure: Any = None,
+    ) -> Path:
+        """Return the models for several alphas, each begun where the one before ended."""
+        return self._along(self._table(X, y, sample_weight, offset, exposure), "alpha", alphas)
 
     def _table(self, X: Any, y: Any, sample_weight: Any, offset: Any, exposure: Any) -> Table:
         require_family(self.family)
@@ -202,7 +207,8 @@ class ConstrainedGLM(RegressorMixin, LinearEstimator):
         if labels.classes is not None:
             self.classes_ = labels.classes
         shifts = checked_offset(offset, exposure, table.n_samples, self.family in POSITIVE)
-        return table._replace(y=labels.y, offset=shifts)
+        classes = tuple(map(str, self.classes_)) if self.family == "multinomial" else ()
+        return table._replace(y=labels.y, offset=shifts, classes=classes)
 
     def _plan(self, table: Table, variables: Variables) -> Plan:
         settings = Settings(self.power, self.delta, self.quantile, self.bandwidth)

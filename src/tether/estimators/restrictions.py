@@ -118,6 +118,12 @@ class Restrictions(NamedTuple):
             )
         return self._replace(lower=low, upper=high)
 
+    def summing_to(self, total: float) -> "Restrictions":
+        """Return them and the sum of the columns' coefficients."""
+        ones = np.ones((1, len(self.variables.columns)))
+        block = equations(self.variables, ("total", "total"), ones, total)
+        return self.with_block(block._replace(labels=(f"sum == {total:g}",)))
+
     @property
     def rows(self) -> Block | None:
         """All rows, for every class where there are several."""
@@ -214,11 +220,7 @@ def _with_item(restrictions: Restrictions, argument: str, item: Any) -> Restrict
     if isinstance(item, NonNegative):
         return restrictions.within(0.0, np.inf)
     if isinstance(item, Simplex):
-        ones = np.ones((1, len(variables.columns)))
-        total = equations(variables, (argument, argument), ones, item.total)._replace(
-            labels=(f"sum == {item.total:g}",)
-        )
-        return restrictions.within(0.0, np.inf).with_block(total)
+        return restrictions.within(0.0, np.inf).summing_to(item.total)
     raise TypeError(
         f"{argument} must be an expression such as 'x1 + x2 == 1', SciPy's LinearConstraint or Bounds, or "
         f"tether.Affine, NonNegative or Simplex, got {shown(item)}."

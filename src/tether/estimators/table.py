@@ -8,6 +8,7 @@ from sklearn.base import BaseEstimator
 from sklearn.utils.validation import _check_sample_weight, validate_data
 
 from tether.arrays import Array
+from tether.estimators.sensitive import Sensitive
 from tether.inputs import vector
 from tether.names import Names
 
@@ -22,6 +23,17 @@ class Table(NamedTuple):
     columns: Names
     weights: Array | None = None
     offset: Array | None = None
+    classes: Names = ()  # of labels that name one of several
+    sensitive: Sensitive | None = None
+
+    @property
+    def mass(self) -> float:
+        """The sum of the weights, or N."""
+        return float(self.n_samples if self.weights is None else self.weights.sum())
+
+    def with_numbers(self) -> "Table":
+        """Return the table with labels as numbers, or refuse them."""
+        return self._replace(y=numeric(self.y, "a regressor"))
 
     @property
     def n_samples(self) -> int:
@@ -64,6 +76,14 @@ def checked_offset(offset: Any, exposure: Any, n_samples: int, log_link: bool) -
     if times.min() <= 0.0:
         raise ValueError(f"exposure must be > 0, got {times.min():g}; drop rows without any.")
     return np.log(times) if shifts is None else shifts + np.log(times)
+
+
+def numeric(y: NDArray[Any], whom: str) -> Array:
+    """Return labels as floats, or refuse them."""
+    try:
+        return y.astype(np.float64)
+    except (TypeError, ValueError):
+        raise ValueError(f"Unknown label type: y must hold numbers for {whom}, got {y.dtype}.") from None
 
 
 def _of_length(name: str, value: Any, n_samples: int) -> Array:

@@ -93,7 +93,7 @@ class Opening:
         warm, initial = self._x0 is not None, self._initial
         origin = np.zeros(facts.dim) if initial is None else way.lower(initial)
         start = origin if way.start is None else way.start
-        if self._x0 is not None:
+        if self._x0 is not None and not way.direct:
             start = way.lower(self._x0)
         elsewhere = start is not origin
         if self.engine.local and way.problem.region is None:
