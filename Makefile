@@ -3,7 +3,7 @@ PYTHON ?= python3
 VENV   := .venv
 BIN    := $(VENV)/bin
 
-.PHONY: demo test test-slow fuzz bench profile lint format clean
+.PHONY: demo test test-slow fuzz bench profile gallery lint format clean
 
 demo: $(VENV)/.demo
 	$(BIN)/tether demo
@@ -29,6 +29,10 @@ bench: $(VENV)-bench/.done
 PROFILE ?= --docs docs
 profile: $(VENV)-bench/.done
 	$(VENV)-bench/bin/python benchmarks/profiles.py $(PROFILE)
+
+# Draws the pictures of the examples again, into docs; EXAMPLES="plot_digits" for some.
+gallery: $(VENV)/.dev
+	MPLBACKEND=Agg $(BIN)/python examples/gallery.py $(EXAMPLES)
 
 lint: $(VENV)/.dev
 	$(BIN)/ruff format --check .
