@@ -16,8 +16,8 @@ ROOT = Path(__file__).parents[1]
 FIGURES, PAGE = ROOT / "docs" / "figures", ROOT / "docs" / "gallery.md"
 HEAD = """# Gallery
 
-Each picture is drawn by a script in `examples/` that anyone can run; `make gallery` draws all of them again and
-writes this page.
+Each picture is drawn by a script in `examples/` that anyone can run; `make gallery` draws all of them
+again and writes this page.
 """
 
 

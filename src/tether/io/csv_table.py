@@ -11,8 +11,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tether.arrays import Array
-from tether.io.columns import Choice, chosen_columns
+from tether.io.columns import Choice, Chosen, chosen_columns
 from tether.io.data import Data
+from tether.io.numbers import numbers_in
 from tether.io.opening import WHOLE, Block, Share, blocks, line_number, opened
 from tether.names import Names
 
@@ -28,23 +29,55 @@ class Header(NamedTuple):
     end: int
 
 
+class Part(NamedTuple):
+    """Some rows: the columns that are used, and those set aside."""
+
+    used: Array
+    aside: NDArray[Any]  # of texts
+
+
 def read_csv(path: Path, choice: Choice, share: Share = WHOLE) -> Data:
     """Return a share of the rows of a table, some columns set aside."""
     header = read_header(path)
     kept = chosen_columns(path, header.names, choice)
-    numbers, texts = list[Array](), list[NDArray[Any]]()
-    for block in blocks(path, share, skip=header.end):
-        lines = _lines(path, block)
-        if lines:
-            numbers.append(_numbers(path, block, header, kept.used))
-            texts.append(
-                _parsed(lines, header, kept.aside, str) if kept.aside else np.empty((len(numbers[-1]), 0))
-            )
-    if not numbers:
+    parts = [
+        part for block in blocks(path, share, skip=header.end) for part in _parts(path, block, header, kept)
+    ]
+    if not parts:
         raise ValueError(f"{path} has a header but no rows{'' if share.size == 1 else ' for every process'}.")
-    aside = np.concatenate(texts)
+    aside = np.concatenate([part.aside for part in parts])
     columns = {header.names[j]: aside[:, k] for k, j in enumerate(kept.aside)}
-    return Data(np.concatenate(numbers), None, tuple(header.names[j] for j in kept.used), columns)
+    names = tuple(header.names[j] for j in kept.used)
+    return Data(np.concatenate([part.used for part in parts]), None, names, columns)
+
+
+def _parts(path: Path, block: Block, header: Header, kept: Chosen) -> Iterator[Part]:
+    """Yield the rows of a block, if it has any: at once where they are plain, else field by field."""
+    lines = [line for line in block.text.split(b"\n") if line.strip()]
+    if not lines:
+        return
+    part = None if b'"' in block.text else _plain(lines, header, kept)
+    if part is None:
+        texts = _lines(path, block)
+        used = _numbers(path, block, header, kept.used)
+        part = Part(used, _parsed(texts, header, kept.aside, str) if kept.aside else np.empty((len(used), 0)))
+    yield part
+
+
+def _plain(lines: list[bytes], header: Header, kept: Chosen) -> Part | None:
+    """Return rows without quotes; None if something is wrong with them."""
+    sign, width = header.delimiter.encode(), len(header.names)
+    rows = [line.split(sign) for line in lines]
+    if any(len(row) != width for row in rows):
+        return None
+    numbers = numbers_in(b"\n".join(sign.join([row[j] for j in kept.used]) for row in rows), sign)
+    if numbers is None or len(numbers) != len(rows) * len(kept.used) or not np.isfinite(numbers).all():
+        return None
+    try:
+        aside = np.array([[row[j].decode().strip() for j in kept.aside] for row in rows])
+    except UnicodeDecodeError:
+        return None
+    return Part(numbers.reshape(len(rows), -1), aside.reshape(len(rows), -1))
 
 
 def read_header(path: Path) -> Header:
