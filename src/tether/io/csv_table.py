@@ -13,8 +13,8 @@ from numpy.typing import NDArray
 from tether.arrays import Array
 from tether.io.columns import Choice, Chosen, chosen_columns
 from tether.io.data import Data
-from tether.io.numbers import numbers_in
-from tether.io.opening import WHOLE, Block, Share, blocks, line_number, opened
+from tether.io.opening import WHOLE, Block, Share, blocks, line_number, opened, without_empty_lines
+from tether.io.plain_rows import Part, plain_rows
 from tether.names import Names
 
 DELIMITERS = ",;\t"
@@ -27,13 +27,6 @@ class Header(NamedTuple):
     names: Names
     delimiter: str
     end: int
-
-
-class Part(NamedTuple):
-    """Some rows: the columns that are used, and those set aside."""
-
-    used: Array
-    aside: NDArray[Any]  # of texts
 
 
 def read_csv(path: Path, choice: Choice, share: Share = WHOLE) -> Data:
@@ -53,31 +46,15 @@ def read_csv(path: Path, choice: Choice, share: Share = WHOLE) -> Data:
 
 def _parts(path: Path, block: Block, header: Header, kept: Chosen) -> Iterator[Part]:
     """Yield the rows of a block, if it has any: at once where they are plain, else field by field."""
-    lines = [line for line in block.text.split(b"\n") if line.strip()]
-    if not lines:
+    text = without_empty_lines(block.text)
+    if not text:
         return
-    part = None if b'"' in block.text else _plain(lines, header, kept)
+    part = None if b'"' in text else plain_rows(text, header.delimiter, len(header.names), kept)
     if part is None:
-        texts = _lines(path, block)
+        lines = _lines(path, block)
         used = _numbers(path, block, header, kept.used)
-        part = Part(used, _parsed(texts, header, kept.aside, str) if kept.aside else np.empty((len(used), 0)))
+        part = Part(used, _parsed(lines, header, kept.aside, str) if kept.aside else np.empty((len(used), 0)))
     yield part
-
-
-def _plain(lines: list[bytes], header: Header, kept: Chosen) -> Part | None:
-    """Return rows without quotes; None if something is wrong with them."""
-    sign, width = header.delimiter.encode(), len(header.names)
-    rows = [line.split(sign) for line in lines]
-    if any(len(row) != width for row in rows):
-        return None
-    numbers = numbers_in(b"\n".join(sign.join([row[j] for j in kept.used]) for row in rows), sign)
-    if numbers is None or len(numbers) != len(rows) * len(kept.used) or not np.isfinite(numbers).all():
-        return None
-    try:
-        aside = np.array([[row[j].decode().strip() for j in kept.aside] for row in rows])
-    except UnicodeDecodeError:
-        return None
-    return Part(numbers.reshape(len(rows), -1), aside.reshape(len(rows), -1))
 
 
 def read_header(path: Path) -> Header:

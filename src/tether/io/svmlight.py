@@ -15,15 +15,11 @@ from scipy import sparse
 from tether.arrays import Array, Indices
 from tether.io.data import Data
 from tether.io.numbers import numbers_in
-from tether.io.opening import WHOLE, Block, Share, blocks, line_number
+from tether.io.opening import WHOLE, Block, Share, blocks, line_number, without_empty_lines
 
 LARGEST_INDEX = 2**31 - 1
 _COLON, _NEWLINE = ord(":"), ord("\n")
-_COMMENT, _QUERY, _EMPTY = (
-    re.compile(rb"#[^\n]*"),
-    re.compile(rb"\bqid:\S*"),
-    re.compile(rb"^[ \t\r]*\n", re.M),
-)
+_COMMENT, _QUERY = re.compile(rb"#[^\n]*"), re.compile(rb"\bqid:\S*")
 _PAIR = re.compile(rb"\d+:[^\s:]+")
 
 
@@ -76,8 +72,7 @@ def _bare(text: bytes) -> bytes:
     """Return lines without comments, queries and those that are empty, each with its end."""
     text = _COMMENT.sub(b"", text) if b"#" in text else text
     text = _QUERY.sub(b"", text) if b"qid" in text else text
-    text = text if text.endswith(b"\n") else text + b"\n"
-    return _EMPTY.sub(b"", text)
+    return without_empty_lines(text)
 
 
 def _are_open(text: NDArray[np.uint8], colons: Indices) -> bool:
