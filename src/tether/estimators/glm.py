@@ -138,7 +138,7 @@ class ConstrainedGLM(RegressorMixin, LinearEstimator):
         quantile: float = 0.5,
         bandwidth: float | None = None,
         method: Any = "auto",
-        tol: float = 1e-12,
+        tol: float = 1e-14,
         max_iter: int | None = 1000,
         max_seconds: float | None = None,
         random_state: int | None = None,
