@@ -3,6 +3,9 @@
 minimise F(x) = (1/N) sum_i f_i(x)  subject to  A x = b
 """
 
+from importlib import import_module
+from typing import Any
+
 from tether import engines, methods, splits, theory
 from tether.constraints import (
     Affine,
@@ -16,6 +19,7 @@ from tether.constraints import (
 )
 from tether.engines import Engine, Serial
 from tether.expressions import constraints_of
+from tether.extras import extra
 from tether.inputs import InfeasibleError
 from tether.objectives import (
     GLM,
@@ -80,6 +84,32 @@ __all__ = [
     "splits",
     "theory",
 ]
+
+
+_ESTIMATORS = (
+    "ConstrainedGLM",
+    "ConstrainedLasso",
+    "ConstrainedLogisticRegression",
+    "ConstrainedPoisson",
+    "ConstrainedRidge",
+    "FairLogisticRegression",
+    "FusedLasso",
+    "GeneralizedLasso",
+    "LogContrastRegressor",
+    "NonNegativeRegressor",
+    "TrendFilter",
+)
+__all__ += [*_ESTIMATORS, "estimators", "inference"]
+
+
+def __getattr__(name: str) -> Any:
+    """Load what takes long to import, or needs scikit-learn, when it is asked for."""
+    if name == "inference":
+        return import_module("tether.inference")
+    if name == "estimators" or name in _ESTIMATORS:
+        rooms = extra("estimators", "tether.estimators")
+        return rooms if name == "estimators" else getattr(rooms, name)
+    raise AttributeError(f"module 'tether' has no attribute {name!r}")
 
 
 def __dir__() -> list[str]:

@@ -11,8 +11,9 @@ from sklearn.utils.validation import check_is_fitted
 from tether.arrays import Array
 from tether.estimators.fitting import Accuracy, Fitted, Plan, fit
 from tether.estimators.named import active_labels, named_multipliers
-from tether.estimators.restrictions import Restrictions, Variables, restricted
+from tether.estimators.restrictions import Restrictions, restricted
 from tether.estimators.table import Table, checked_rows
+from tether.estimators.variables import Variables
 from tether.inference import Inference, Summary, infer
 from tether.inputs import switch
 

@@ -10,8 +10,10 @@ from tether.arrays import Array
 from tether.estimators.fitting import Plan
 from tether.estimators.penalties import elastic_net
 from tether.estimators.regressors import LinearRegressor
-from tether.estimators.restrictions import Restrictions, Variables, expressed
+from tether.estimators.restrictions import Restrictions
+from tether.estimators.rows import expressed
 from tether.estimators.table import Table
+from tether.estimators.variables import Variables
 from tether.inputs import positive
 from tether.objectives.losses import Squared
 

@@ -6,8 +6,8 @@ import numpy as np
 
 from tether.estimators.fitting import Plan
 from tether.estimators.regressors import LinearRegressor
-from tether.estimators.restrictions import Variables
 from tether.estimators.table import Table
+from tether.estimators.variables import Variables
 from tether.inputs import nonnegative
 from tether.objectives.losses import Squared
 from tether.penalties import differences, graph_differences

@@ -13,8 +13,8 @@ from tether.arrays import Array
 from tether.estimators.base import LinearEstimator, Path
 from tether.estimators.fitting import Fitted, Plan
 from tether.estimators.penalties import elastic_net
-from tether.estimators.restrictions import Variables
 from tether.estimators.table import Table, checked_table
+from tether.estimators.variables import Variables
 from tether.inputs import positive, shown
 from tether.objectives.losses import Logistic, Loss, Multinomial
 

@@ -11,8 +11,8 @@ from tether.estimators.base import LinearEstimator, Path
 from tether.estimators.deviance import explained
 from tether.estimators.fitting import Plan
 from tether.estimators.penalties import factors
-from tether.estimators.restrictions import Variables
 from tether.estimators.table import Table, checked_offset, checked_table
+from tether.estimators.variables import Variables
 from tether.objectives.losses import Poisson
 
 

@@ -11,8 +11,9 @@ from tether.arrays import Array
 from tether.estimators.base import LinearEstimator, Path
 from tether.estimators.fitting import Plan
 from tether.estimators.penalties import factors
-from tether.estimators.restrictions import Restrictions, Variables
+from tether.estimators.restrictions import Restrictions
 from tether.estimators.table import Table, checked_table
+from tether.estimators.variables import Variables
 from tether.inputs import nonnegative, positive, switch
 from tether.objectives.losses import Squared
 

@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass
 from html import escape
+from itertools import zip_longest
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -13,6 +14,7 @@ WIDTH = 78  # letters a line
 LONGEST_NAME = 30  # letters of a name, of which the rest is cut
 COLUMNS = 10  # letters of a column of numbers
 Row = tuple[str, ...]
+Pair = tuple[str, str]
 
 
 @dataclass(frozen=True)
@@ -23,8 +25,8 @@ class Summary:
     ----------
     title : str
         What was fitted.
-    facts : tuple of pairs
-        Names and values, the left column first.
+    facts : tuple of two lists of pairs
+        Names and values, on the left and on the right.
     coefficients, equations : tuple of rows
         Tables of texts, their heads first.
     notes : tuple of str
@@ -32,7 +34,7 @@ class Summary:
     """
 
     title: str
-    facts: tuple[tuple[str, str], ...]
+    facts: tuple[list[Pair], list[Pair]]
     coefficients: tuple[Row, ...]
     equations: tuple[Row, ...]
     notes: tuple[str, ...]
@@ -45,15 +47,13 @@ class Summary:
         return "\n".join([*parts, *self.notes])
 
     def _facts(self) -> list[str]:
-        half, wide = (len(self.facts) + 1) // 2, (WIDTH - 3) // 2
-        cells = [f"{name}:{value:>{wide - len(name) - 1}}" for name, value in self.facts]
-        left, right = cells[:half], [*cells[half:], ""]
-        return [f"{one}   {other}".rstrip() for one, other in zip(left, right, strict=False)]
+        wide = (WIDTH - 3) // 2
+        cells = [[f"{name}:{value:>{wide - len(name) - 1}}" for name, value in side] for side in self.facts]
+        return [f"{one:<{wide}}   {other}".rstrip() for one, other in zip_longest(*cells, fillvalue="")]
 
     def _repr_html_(self) -> str:
-        facts = "".join(
-            f"<tr><th>{escape(name)}</th><td>{escape(value)}</td></tr>" for name, value in self.facts
-        )
+        pairs = [pair for side in self.facts for pair in side]
+        facts = "".join(f"<tr><th>{escape(name)}</th><td>{escape(value)}</td></tr>" for name, value in pairs)
         tables = "".join(_table(rows) for rows in (self.coefficients, self.equations) if rows)
         notes = "".join(f"<p>{escape(note)}</p>" for note in self.notes)
         return f"<h4>{escape(self.title)}</h4><table>{facts}</table>{tables}{notes}"
@@ -62,7 +62,7 @@ class Summary:
 def summary_of(found: "Inference", alpha: float) -> Summary:
     """Return the summary of a model, with intervals that miss with probability alpha."""
     return Summary(
-        title="Linear model with constraints" if found.equations.labels else "Linear model",
+        title=_title(found),
         facts=_facts_of(found),
         coefficients=_coefficients(found, alpha),
         equations=_equations(found),
@@ -70,7 +70,12 @@ def summary_of(found: "Inference", alpha: float) -> Summary:
     )
 
 
-def _facts_of(found: "Inference") -> tuple[tuple[str, str], ...]:
+def _title(found: "Inference") -> str:
+    words = found.fit.samples.objective.loss.words
+    return f"{words[0].upper()}{words[1:]}{' with equations' if found.equations.labels else ''}"
+
+
+def _facts_of(found: "Inference") -> tuple[list[Pair], list[Pair]]:
     known, n = found.fit.samples.distribution, found.n_samples
     left = [
         ("Dep. Variable", found.response),
@@ -79,18 +84,18 @@ def _facts_of(found: "Inference") -> tuple[tuple[str, str], ...]:
         ("Solved by", found.solver.split(",")[0]),
         ("Covariance", found.cov_type),
         ("Equations", str(found.equations.rank)),
-        ("Scale", "" if known is None else f"{found.dispersion:.5g}"),
     ]
     right = [("No. Observations", f"{n:g}"), ("Df Residuals", f"{found.df_resid:g}")]
     right.append(("Df Model", f"{found.df_model:g}"))
     if known is not None:
+        left.append(("Scale", f"{found.dispersion:.5g}"))
         right += [
             ("Log-Likelihood", f"{found.log_likelihood:.5g}"),
             ("Deviance", f"{found.deviance:.5g}"),
             ("Pearson chi2", f"{found.pearson:.4g}"),
             ("AIC", f"{found.aic:.5g}"),
         ]
-    return (*left, *right)
+    return left, right
 
 
 def _coefficients(found: "Inference", alpha: float) -> tuple[Row, ...]:
