@@ -3,6 +3,7 @@
 minimise F(x) = (1/N) sum_i f_i(x)  subject to  A x = b
 """
 
+from importlib import import_module
 from typing import Any
 
 from tether import engines, methods, splits, theory
@@ -85,10 +86,31 @@ __all__ = [
 ]
 
 
+_ESTIMATORS = (
+    "ConstrainedGLM",
+    "ConstrainedLasso",
+    "ConstrainedLogisticRegression",
+    "ConstrainedPoisson",
+    "ConstrainedRidge",
+    "FairLogisticRegression",
+    "FusedLasso",
+    "GeneralizedLasso",
+    "LogContrastRegressor",
+    "NonNegativeRegressor",
+    "TrendFilter",
+)
+__all__ += [*_ESTIMATORS, "estimators", "inference"]
+
+
 def __getattr__(name: str) -> Any:
-    """Import `tether.report`, which needs an extra, when it is first used."""
+    """Load what takes long to import, or needs scikit-learn, when it is asked for."""
     if name == "report":
         return extra("report", "tether.report")
+    if name == "inference":
+        return import_module("tether.inference")
+    if name == "estimators" or name in _ESTIMATORS:
+        rooms = extra("estimators", "tether.estimators")
+        return rooms if name == "estimators" else getattr(rooms, name)
     raise AttributeError(f"module 'tether' has no attribute {name!r}")
 
 

@@ -11,8 +11,10 @@ from sklearn.utils.validation import check_is_fitted
 from tether.arrays import Array
 from tether.estimators.fitting import Accuracy, Fitted, Plan, fit
 from tether.estimators.named import active_labels, named_multipliers
-from tether.estimators.restrictions import Restrictions, Variables, restricted
+from tether.estimators.restrictions import Restrictions, restricted
 from tether.estimators.table import Table, checked_rows
+from tether.estimators.variables import Variables
+from tether.inference import Inference, Summary, infer
 from tether.inputs import switch
 
 
@@ -65,6 +67,7 @@ class LinearEstimator(BaseEstimator):
         """Return the model for a table."""
         variables = Variables(table.columns, switch("fit_intercept", self.fit_intercept), table.classes)
         seed = 0 if self.random_state is None else self.random_state
+        self._response = table.response
         accuracy = Accuracy(self.method, self.tol, self.max_iter, self.max_seconds, seed)
         return fit(table, self._plan(table, variables), accuracy, start)
 
@@ -106,6 +109,36 @@ class LinearEstimator(BaseEstimator):
             gaps=[model.gap_ for model in models],
             n_iters=np.array([model.n_iter_ for model in models]),
         )
+
+    def inference(
+        self,
+        cov_type: str = "nonrobust",
+        *,
+        groups: Any = None,
+        expected_information: bool = False,
+        use_t: bool | None = None,
+    ) -> Inference:
+        """Return standard errors, tests and criteria, as `tether.inference.infer` does.
+
+        They are refused under a penalty, and while inequalities hold as equations.
+        """
+        check_is_fitted(self)
+        if not hasattr(self, "_fitted"):
+            raise ValueError("inference needs the data, which a pickled estimator left behind; fit it again.")
+        return infer(
+            self.objective_,
+            self.solution_,
+            self._fitted.restrictions.for_solve(),
+            cov_type=cov_type,
+            groups=groups,
+            expected_information=expected_information,
+            use_t=use_t,
+            response=self._response,
+        )
+
+    def summary(self, cov_type: str = "nonrobust", *, groups: Any = None, alpha: float = 0.05) -> Summary:
+        """Return the table of coefficients, standard errors and tests; print it."""
+        return self.inference(cov_type, groups=groups).summary(alpha)
 
     def _linear(self, X: Any) -> Array:
         """Return X times the coefficients and the intercept, (n,) or (n, K)."""

@@ -10,8 +10,10 @@ from tether.arrays import Array
 from tether.estimators.fitting import Plan
 from tether.estimators.penalties import elastic_net
 from tether.estimators.regressors import LinearRegressor
-from tether.estimators.restrictions import Restrictions, Variables, expressed
+from tether.estimators.restrictions import Restrictions
+from tether.estimators.rows import expressed
 from tether.estimators.table import Table
+from tether.estimators.variables import Variables
 from tether.inputs import positive
 from tether.objectives.losses import Squared
 
@@ -58,7 +60,7 @@ class LogContrastRegressor(LinearRegressor):
         fit_intercept: bool = True,
         constraints: Any = None,
         method: Any = "auto",
-        tol: float = 1e-12,
+        tol: float = 1e-14,
         max_iter: int | None = 1000,
         max_seconds: float | None = None,
         random_state: int | None = None,

@@ -9,9 +9,11 @@ from scipy import sparse
 
 from tether.estimators.fitting import Plan
 from tether.estimators.logistic import LogisticEstimator
-from tether.estimators.restrictions import Block, Restrictions, Variables
+from tether.estimators.restrictions import Restrictions
+from tether.estimators.rows import Block
 from tether.estimators.sensitive import Sensitive, attributes
 from tether.estimators.table import Table
+from tether.estimators.variables import Variables
 from tether.inputs import nonnegative, shown, switch
 from tether.names import Names, nearest
 
@@ -71,7 +73,7 @@ class FairLogisticRegression(LogisticEstimator):
         fit_intercept: bool = True,
         constraints: Any = None,
         method: Any = "auto",
-        tol: float = 1e-12,
+        tol: float = 1e-14,
         max_iter: int | None = 1000,
         max_seconds: float | None = None,
         random_state: int | None = None,

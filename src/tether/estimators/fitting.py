@@ -27,7 +27,7 @@ class Accuracy(NamedTuple):
     """How and how long to search."""
 
     method: Any = "auto"
-    tol: float = 1e-12
+    tol: float = 1e-14
     max_iter: int | None = 1000
     max_seconds: float | None = None
     seed: int = 0

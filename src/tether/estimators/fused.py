@@ -6,8 +6,8 @@ import numpy as np
 
 from tether.estimators.fitting import Plan
 from tether.estimators.regressors import LinearRegressor
-from tether.estimators.restrictions import Variables
 from tether.estimators.table import Table
+from tether.estimators.variables import Variables
 from tether.inputs import nonnegative
 from tether.objectives.losses import Squared
 from tether.penalties import differences, graph_differences
@@ -51,7 +51,7 @@ class FusedLasso(LinearRegressor):
         fit_intercept: bool = True,
         constraints: Any = None,
         method: Any = "auto",
-        tol: float = 1e-12,
+        tol: float = 1e-14,
         max_iter: int | None = 1000,
         max_seconds: float | None = None,
         random_state: int | None = None,
@@ -121,7 +121,7 @@ class GeneralizedLasso(LinearRegressor):
         fit_intercept: bool = True,
         constraints: Any = None,
         method: Any = "auto",
-        tol: float = 1e-12,
+        tol: float = 1e-14,
         max_iter: int | None = 1000,
         max_seconds: float | None = None,
         random_state: int | None = None,

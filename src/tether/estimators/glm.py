@@ -15,8 +15,10 @@ from tether.estimators.families import Settings, labels_of, loss_of, require_fam
 from tether.estimators.fitting import Plan
 from tether.estimators.monotonic import monotonic_rows
 from tether.estimators.penalties import elastic_net
-from tether.estimators.restrictions import Restrictions, Variables, equations, inequalities
+from tether.estimators.restrictions import Restrictions
+from tether.estimators.rows import equations, inequalities
 from tether.estimators.table import Table, checked_offset, checked_table
+from tether.estimators.variables import Variables
 from tether.inference.distributions import distribution_of
 
 POSITIVE = ("poisson", "gamma", "tweedie")
@@ -138,7 +140,7 @@ class ConstrainedGLM(RegressorMixin, LinearEstimator):
         quantile: float = 0.5,
         bandwidth: float | None = None,
         method: Any = "auto",
-        tol: float = 1e-12,
+        tol: float = 1e-14,
         max_iter: int | None = 1000,
         max_seconds: float | None = None,
         random_state: int | None = None,

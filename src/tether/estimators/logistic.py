@@ -13,8 +13,8 @@ from tether.arrays import Array
 from tether.estimators.base import LinearEstimator, Path
 from tether.estimators.fitting import Fitted, Plan
 from tether.estimators.penalties import elastic_net
-from tether.estimators.restrictions import Variables
 from tether.estimators.table import Table, checked_table
+from tether.estimators.variables import Variables
 from tether.inputs import positive, shown
 from tether.objectives.losses import Logistic, Loss, Multinomial
 
@@ -144,7 +144,7 @@ class ConstrainedLogisticRegression(LogisticEstimator):
         fit_intercept: bool = True,
         constraints: Any = None,
         method: Any = "auto",
-        tol: float = 1e-12,
+        tol: float = 1e-14,
         max_iter: int | None = 1000,
         max_seconds: float | None = None,
         random_state: int | None = None,

@@ -7,7 +7,8 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-from tether.estimators.restrictions import Block, Variables
+from tether.estimators.rows import Block
+from tether.estimators.variables import Variables
 from tether.expressions.tokens import quoted
 from tether.inputs import shown
 from tether.names import nearest

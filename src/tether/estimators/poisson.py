@@ -11,8 +11,8 @@ from tether.estimators.base import LinearEstimator, Path
 from tether.estimators.deviance import explained
 from tether.estimators.fitting import Plan
 from tether.estimators.penalties import factors
-from tether.estimators.restrictions import Variables
 from tether.estimators.table import Table, checked_offset, checked_table
+from tether.estimators.variables import Variables
 from tether.objectives.losses import Poisson
 
 
@@ -45,7 +45,7 @@ class ConstrainedPoisson(RegressorMixin, LinearEstimator):
         fit_intercept: bool = True,
         constraints: Any = None,
         method: Any = "auto",
-        tol: float = 1e-12,
+        tol: float = 1e-14,
         max_iter: int | None = 1000,
         max_seconds: float | None = None,
         random_state: int | None = None,

@@ -11,8 +11,9 @@ from tether.arrays import Array
 from tether.estimators.base import LinearEstimator, Path
 from tether.estimators.fitting import Plan
 from tether.estimators.penalties import factors
-from tether.estimators.restrictions import Restrictions, Variables
+from tether.estimators.restrictions import Restrictions
 from tether.estimators.table import Table, checked_table
+from tether.estimators.variables import Variables
 from tether.inputs import nonnegative, positive, switch
 from tether.objectives.losses import Squared
 
@@ -78,7 +79,7 @@ class ConstrainedRidge(LinearRegressor):
         fit_intercept: bool = True,
         constraints: Any = None,
         method: Any = "auto",
-        tol: float = 1e-12,
+        tol: float = 1e-14,
         max_iter: int | None = 1000,
         max_seconds: float | None = None,
         random_state: int | None = None,
@@ -127,7 +128,7 @@ class ConstrainedLasso(LinearRegressor):
         fit_intercept: bool = True,
         constraints: Any = None,
         method: Any = "auto",
-        tol: float = 1e-12,
+        tol: float = 1e-14,
         max_iter: int | None = 1000,
         max_seconds: float | None = None,
         random_state: int | None = None,
@@ -180,7 +181,7 @@ class NonNegativeRegressor(LinearRegressor):
         fit_intercept: bool = True,
         constraints: Any = None,
         method: Any = "auto",
-        tol: float = 1e-12,
+        tol: float = 1e-14,
         max_iter: int | None = 1000,
         max_seconds: float | None = None,
         random_state: int | None = None,

@@ -1,7 +1,7 @@
-"""What coefficients must satisfy, as rows with words: everything that a user may write, in one form.
+"""What coefficients must satisfy: everything that a user may write, in one form.
 
-Matrices, expressions, SciPy's and Tether's constraints all become rows over the columns of the data and the
-intercept. A row knows what to call itself, so that multipliers have names and contradictions can be told.
+Matrices, expressions, SciPy's and Tether's constraints all become rows (`rows`) and bounds. A row knows what
+to call itself, so that multipliers have names and contradictions can be told.
 """
 
 from collections.abc import Sequence
@@ -13,82 +13,14 @@ from scipy.optimize import Bounds, LinearConstraint
 
 from tether.arrays import Array
 from tether.constraints import Affine, NonNegative, Simplex
+from tether.estimators.rows import Block, equations, expressed, linear_rows, repeated, vector_of
+from tether.estimators.variables import Variables
 from tether.expressions import Expressed
-from tether.expressions.lookup import Lookup
-from tether.expressions.statement import Row, rows_of
 from tether.expressions.tokens import quoted
-from tether.inputs import InfeasibleError, fresh_matrix, numbers, shown
-from tether.names import INTERCEPT, Names, column_names, nearest, row_names
+from tether.inputs import InfeasibleError, shown
 
-
-class Block(NamedTuple):
-    """Rows lower <= A x <= upper over columns and intercept, and what each of them says."""
-
-    matrix: sparse.csr_array
-    lower: Array
-    upper: Array
-    labels: tuple[str, ...]
-
-    @property
-    def equations(self) -> Any:
-        """Which rows are equations."""
-        return self.lower == self.upper
-
-
-class Variables(NamedTuple):
-    """The coefficients of a model: those of columns, one or several each, and the intercepts."""
-
-    columns: Names
-    intercept: bool
-    classes: Names = ()  # of several outputs
-
-    @property
-    def names(self) -> Names:
-        """The columns and, where there is one, the intercept."""
-        return (*self.columns, INTERCEPT) if self.intercept else self.columns
-
-    @property
-    def width(self) -> int:
-        """How many names there are."""
-        return len(self.columns) + self.intercept
-
-    @property
-    def outputs(self) -> int:
-        """How many coefficients share a name."""
-        return max(1, len(self.classes))
-
-    @property
-    def full_names(self) -> Names:
-        """A name for each coefficient, as they lie in W.ravel()."""
-        if not self.classes:
-            return self.names
-        return tuple(f"{name}[{label}]" for name in self.names for label in self.classes)
-
-    def rows(self, argument: str, matrix: Any) -> sparse.csr_array:
-        """Return a matrix over columns as one over all names; columns of a data frame are found by name."""
-        checked = sparse.csr_array(fresh_matrix(argument, matrix))
-        own = column_names(matrix)
-        if own is not None and not _is_counted(own):
-            places = [self.place(argument, name) for name in own]
-        elif checked.shape[1] == len(self.columns):
-            places = list(range(len(self.columns)))
-        else:
-            raise ValueError(
-                f"{argument} must have one column for each of the {len(self.columns)} columns of X, got "
-                f"shape {checked.shape}; name its columns in a data frame to leave some out."
-            )
-        columns = sparse.csr_array(
-            (np.ones(len(places)), (np.arange(len(places)), places)), shape=(len(places), self.width)
-        )
-        return sparse.csr_array(checked @ columns)
-
-    def place(self, argument: str, name: str) -> int:
-        """Return where a name is, or refuse it and say which is nearest."""
-        if name not in self.names:
-            raise ValueError(
-                f"{argument} has the name {name!r}, which is no column of X; {nearest(name, self.names)}."
-            )
-        return self.names.index(name)
+DENSE_SIZE = 1_000_000  # entries up to which rows are a dense matrix
+DENSE_SHARE = 0.3  # of entries that are not zero: then too
 
 
 class Restrictions(NamedTuple):
@@ -129,7 +61,7 @@ class Restrictions(NamedTuple):
         """All rows, for every class where there are several."""
         if not self.blocks:
             return None
-        parts = [_repeated(block, self.variables) for block in self.blocks]
+        parts = [repeated(block, self.variables) for block in self.blocks]
         return Block(
             matrix=sparse.csr_array(sparse.vstack([part.matrix for part in parts])),
             lower=np.concatenate([part.lower for part in parts]),
@@ -168,32 +100,6 @@ class Restrictions(NamedTuple):
         return {int(j): _bound_in_words(names[j], box[0][j], box[1][j]) for j in bounded}
 
 
-def equations(variables: Variables, names: tuple[str, str], matrix: Any, right: Any) -> Block:
-    """Return the rows of A x = b, with the names of the two arguments."""
-    block = inequalities(variables, names, matrix, right)
-    return block._replace(lower=block.upper)
-
-
-def inequalities(variables: Variables, names: tuple[str, str], matrix: Any, right: Any) -> Block:
-    """Return the rows of A x <= b."""
-    rows = variables.rows(names[0], np.atleast_2d(matrix) if _is_vector(matrix) else matrix)
-    upper = _vector_of(names[1], 0.0 if right is None else right, rows.shape[0])
-    return Block(rows, np.full(len(upper), -np.inf), upper, _row_labels(names[0], matrix, len(upper)))
-
-
-def expressed(variables: Variables, argument: str, text: str) -> Block:
-    """Return the rows of an expression: for every class alike, or of single classes by age[class]."""
-    try:
-        return _of_rows(rows_of(text, Lookup(variables.names)), variables.width)
-    except ValueError as error:
-        if not variables.classes or "[" not in text:
-            raise type(error)(f"{argument}: {error}") from None
-    try:
-        return _of_rows(rows_of(text, Lookup(variables.full_names)), len(variables.full_names))
-    except ValueError as error:
-        raise type(error)(f"{argument}: {error}") from None
-
-
 def restricted(restrictions: Restrictions, constraints: Any, argument: str = "constraints") -> Restrictions:
     """Return restrictions with a list of expressions and constraints among them."""
     listed = isinstance(constraints, list | tuple)
@@ -208,14 +114,14 @@ def _with_item(restrictions: Restrictions, argument: str, item: Any) -> Restrict
     if isinstance(item, str):
         return restrictions.with_block(expressed(variables, argument, item))
     if isinstance(item, LinearConstraint):
-        return restrictions.with_block(_linear(variables, argument, item))
+        return restrictions.with_block(linear_rows(variables, argument, item))
     if isinstance(item, Affine):
         matrix, right = item.equations or (None, None)
         if matrix is not None:
             return restrictions.with_block(equations(variables, (argument, argument), matrix, right))
     if isinstance(item, Bounds):
         count = len(variables.columns)
-        sides = (_vector_of(f"{side} of {argument}", getattr(item, side), count) for side in ("lb", "ub"))
+        sides = (vector_of(f"{side} of {argument}", getattr(item, side), count) for side in ("lb", "ub"))
         return restrictions.within(*sides)
     if isinstance(item, NonNegative):
         return restrictions.within(0.0, np.inf)
@@ -227,39 +133,6 @@ def _with_item(restrictions: Restrictions, argument: str, item: Any) -> Restrict
     )
 
 
-def _linear(variables: Variables, argument: str, item: LinearConstraint) -> Block:
-    if isinstance(item, Expressed) and len(item.names) == variables.width and item.names != variables.names:
-        raise ValueError(
-            f"{argument} names other variables than the columns of X; write the expressions themselves."
-        )
-    whole = isinstance(item, Expressed) and item.names == variables.names
-    rows = sparse.csr_array(item.A) if whole else variables.rows(argument, item.A)
-    count = rows.shape[0]
-    lower, upper = (_vector_of(f"{side} of {argument}", getattr(item, side), count) for side in ("lb", "ub"))
-    labels = item.labels if isinstance(item, Expressed) else _row_labels(argument, item.A, count)
-    return Block(rows, lower, upper, labels)
-
-
-def _of_rows(rows: Sequence[Row], width: int) -> Block:
-    places = [(k, j, entry) for k, row in enumerate(rows) for j, entry in row.terms.items()]
-    k, j, entries = zip(*places, strict=True) if places else ((), (), ())
-    matrix = sparse.csr_array((np.array(entries, dtype=float), (k, j)), shape=(len(rows), width))
-    lower, upper = (
-        np.array([getattr(row, side) for row in rows], dtype=float) for side in ("lower", "upper")
-    )
-    return Block(matrix, lower, upper, tuple(row.label for row in rows))
-
-
-def _repeated(block: Block, variables: Variables) -> Block:
-    """Return rows over names as rows over all coefficients: once for every class."""
-    k = variables.outputs
-    if k == 1 or block.matrix.shape[1] == len(variables.full_names):
-        return block
-    matrix = sparse.csr_array(sparse.kron(block.matrix, sparse.eye_array(k)))
-    labels = tuple(f"{label} [{own}]" for label in block.labels for own in variables.classes)
-    return Block(matrix, np.repeat(block.lower, k), np.repeat(block.upper, k), labels)
-
-
 def _distinct(labels: Sequence[str]) -> tuple[str, ...]:
     """Return labels of which none comes twice."""
     seen, found = dict[str, int](), list[str]()
@@ -267,21 +140,6 @@ def _distinct(labels: Sequence[str]) -> tuple[str, ...]:
         seen[label] = seen.get(label, 0) + 1
         found.append(label if seen[label] == 1 else f"{label} ({seen[label]})")
     return tuple(found)
-
-
-def _row_labels(argument: str, matrix: Any, count: int) -> tuple[str, ...]:
-    own = row_names(matrix) if getattr(matrix, "ndim", 0) > 1 else None
-    if own is not None and not _is_counted(own):
-        return own
-    return (argument,) if count == 1 else tuple(f"{argument}[{k}]" for k in range(count))
-
-
-def _vector_of(name: str, value: Any, count: int) -> Array:
-    found = numbers(name, value).astype(float)
-    if np.isnan(found).any() or found.ndim > 1 or found.size not in (1, count):
-        got = "NaN" if np.isnan(found).any() else f"shape {found.shape}"
-        raise ValueError(f"{name} must be a number or have {count} entries without NaN, got {got}.")
-    return np.broadcast_to(found, (count,)).copy()
 
 
 def _bound_in_words(name: str, lower: float, upper: float) -> str:
@@ -292,13 +150,5 @@ def _bound_in_words(name: str, lower: float, upper: float) -> str:
     return f"{quoted(name)} >= {lower:g}" if np.isfinite(lower) else f"{quoted(name)} <= {upper:g}"
 
 
-def _is_counted(names: Names) -> bool:
-    return names == tuple(map(str, range(len(names))))
-
-
-def _is_vector(matrix: Any) -> bool:
-    return not sparse.issparse(matrix) and np.ndim(matrix) == 1
-
-
 def _is_dense(matrix: sparse.csr_array) -> bool:
-    return matrix.shape[0] * matrix.shape[1] <= 1_000_000 or matrix.nnz > 0.3 * np.prod(matrix.shape)
+    return int(np.prod(matrix.shape)) <= DENSE_SIZE or matrix.nnz > DENSE_SHARE * np.prod(matrix.shape)

@@ -25,6 +25,7 @@ class Table(NamedTuple):
     offset: Array | None = None
     classes: Names = ()  # of labels that name one of several
     sensitive: Sensitive | None = None
+    response: str = "y"  # what the labels are called
 
     @property
     def mass(self) -> float:
@@ -49,7 +50,8 @@ def checked_table(estimator: BaseEstimator, X: Any, y: Any, sample_weight: Any =
     weights = None
     if sample_weight is not None:
         weights = _check_sample_weight(sample_weight, data, dtype=np.float64, ensure_non_negative=True)
-    return Table(data, labels, columns_of(estimator), weights)
+    response = str(getattr(y, "name", None) or "y")
+    return Table(data, labels, columns_of(estimator), weights, response=response)
 
 
 def checked_rows(estimator: BaseEstimator, X: Any) -> Any:
