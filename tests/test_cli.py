@@ -69,6 +69,7 @@ def test_the_demo_prints_a_row_a_method_and_draws_a_picture(tmp_path, capsys, mo
         assert f"\n{name} " in out
     picture = (tmp_path / "tether-demo.png").read_bytes()
     assert picture.startswith(b"\x89PNG") and len(picture) > 20_000
+    assert "<td>DP-ASVRG</td>" in (tmp_path / "tether-demo.html").read_text()
 
 
 def test_a_plot_with_unmeasured_rows_is_written_in_the_format_of_its_name(tmp_path):
