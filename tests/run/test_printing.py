@@ -155,7 +155,7 @@ def test_the_representation_is_half_a_line(named):
 
 def test_a_notebook_shows_the_same_words_and_never_reads_names_as_tags(named):
     html = named._repr_html_()
-    assert "F(x) is certainly within" in html and "<th>budget</th>" in html
+    assert "F(x) is certainly within" in html and ">budget</th>" in html
     bad = X.rename(columns={"age": "<script>alert(1)</script>"})
     html = tether.solve(tether.GLM(bad, Y, l2=0.01))._repr_html_()
     assert "<script>" not in html and "&lt;script&gt;" in html
