@@ -160,6 +160,19 @@ def multipliers(sol: "Solution", most: int) -> list[Listing]:
     return listings + _of_terms(sol)
 
 
+def ray(sol: "Solution", most: int) -> list[Listing]:
+    """Return the direction along which F falls for ever, where there is one."""
+    if sol.ray is None:
+        return []
+    labels = Labels("x", len(sol.x)) if sol.problem is None else sol.problem.variables
+    shown = _largest(sol.ray, most)
+    lines = tuple(Line(labels.at(int(k)), float(sol.ray[k])) for k in shown)
+    left = len(sol.ray) - len(shown)
+    return [
+        Listing("a direction along which F falls for ever", "change", lines, f"{left:,} more" if left else "")
+    ]
+
+
 def _of_equations(values: Array, labels: tuple[Labels, ...], most: int) -> list[Listing]:
     if not len(values):
         return []

@@ -34,8 +34,8 @@ def text(sol: "Solution", most: int) -> str:
 
 
 def listings(sol: "Solution", most: int) -> list[Listing]:
-    """Return the lists that a reader wants: coefficients, then multipliers."""
-    return [account.coefficients(sol, most), *account.multipliers(sol, most)]
+    """Return the lists that a reader wants: coefficients, multipliers, and where F falls for ever."""
+    return [account.coefficients(sol, most), *account.multipliers(sol, most), *account.ray(sol, most)]
 
 
 def _listed(listing: Listing) -> str:
