@@ -135,6 +135,16 @@ def test_a_run_that_did_not_converge_says_why(named, status):
     assert not text.startswith("Solved") and status.message in " ".join(text.split())
 
 
+def test_a_function_without_a_minimum_is_no_answer_but_a_direction():
+    objective = tether.Quadratic(matrix=np.diag([1.0, 0.0]), linear=np.array([0.0, -1.0]))
+    text = str(tether.solve(objective, tether.NonNegative()))
+    assert text.startswith("No answer: F is unbounded below on the constraint")
+    assert lines_after(text, "a direction along which F falls for ever") == [
+        "x[0]  0.000000",
+        "x[1]  1.000000",
+    ]
+
+
 def test_losses_that_nobody_measured_are_no_numbers(named):
     hidden = dataclasses.replace(named, fun=math.nan, gap=None, multipliers=None)
     text = str(hidden)
