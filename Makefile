@@ -11,7 +11,7 @@ demo: $(VENV)/.demo
 test: $(VENV)/.dev
 	$(BIN)/python -m pytest -n auto -m "not slow"
 
-# Real Flower deployments and simulations on this machine, one after the other: minutes.
+# Real Flower deployments and simulations and pages in a real browser on this machine, one after the other: minutes.
 test-slow: $(VENV)/.dev
 	$(BIN)/python -m pytest -m slow
 

@@ -69,6 +69,7 @@ def test_the_demo_prints_a_row_a_method_and_draws_a_picture(tmp_path, capsys, mo
         assert f"\n{name} " in out
     picture = (tmp_path / "tether-demo.png").read_bytes()
     assert picture.startswith(b"\x89PNG") and len(picture) > 20_000
+    assert ">DP-ASVRG</td>" in (tmp_path / "tether-demo.html").read_text()
 
 
 def test_a_plot_with_unmeasured_rows_is_written_in_the_format_of_its_name(tmp_path):
@@ -94,7 +95,7 @@ def test_report_writes_one_page_about_saved_solutions(saved, tmp_path, capsys):
     page = tmp_path / "both.html"
     assert main(["report", *map(str, saved), "--output", str(page), "--title", "Two & more"]) == 0
     text = page.read_text()
-    assert "<h1>Two &amp; more</h1>" in text and "<td>lbfgs</td>" in text and "<td>nesterov</td>" in text
+    assert "<h1>Two &amp; more</h1>" in text and ">lbfgs</td>" in text and ">nesterov</td>" in text
     assert str(page) in capsys.readouterr().out.replace("\n", "")
 
 

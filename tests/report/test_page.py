@@ -90,7 +90,7 @@ def test_active_constraints_and_multipliers_stand_by_their_names(single, mixed):
 
 
 def test_several_runs_are_compared_in_a_table(several, solutions):
-    rows = re.findall(r"<tr><td>(.*?)</tr>", body_of(several))[: len(solutions)]
+    rows = re.findall(r"<tr><td class=\"name\">(.*?)</tr>", body_of(several))[: len(solutions)]
     for row, (name, sol) in zip(rows, solutions.items(), strict=True):
         cells = re.sub(r"<[^>]+>", "|", f"{row}").replace("||", "|").split("|")
         assert cells[0] == name and f"{sol.gap:.1e}" in cells and f"{sol.counts.projections:,}" in cells
@@ -102,6 +102,12 @@ def test_runs_of_different_problems_are_not_compared_by_value(tmp_path, solution
     path = write_report(tmp_path / "page.html", {"a": solutions["auto"], "b": mixed})
     assert "These runs solved different problems" in words_of(path)
     assert data_of(path)["figures"]["curves0"]["comparable"] is False
+
+
+def test_runs_that_cannot_have_the_same_minimum_are_of_different_problems(tmp_path, solutions):
+    one, other = solutions["auto"], dataclasses.replace(solutions["lbfgs"], fun=solutions["lbfgs"].fun + 1e-3)
+    path = write_report(tmp_path / "page.html", {"a": one, "b": other})
+    assert "These runs solved different problems" in words_of(path)
 
 
 def test_what_auto_decided_is_told_with_when_and_why(tmp_path, switching):
@@ -179,6 +185,6 @@ def test_numbers_and_words_that_read_as_numbers_are_aligned_at_the_right(tmp_pat
     rows = [["a", 1, "1.2e-06", np.float64(0.5), np.int64(3), "12 %", "1 of 2"]]
     table = Table(["name", "whole", "text", "numpy", "integer", "share", "words"], rows)
     page = body_of(write_report(tmp_path / "page.html", {}, sections=[Section("T", [table])]))
-    cells = re.findall(r"<td( class=\"number\")?>([^<]*)</td>", page)
-    assert [bool(mark) for mark, _ in cells] == [False, True, True, True, True, True, False]
+    cells = re.findall(r"<td(?: class=\"(number|name)\")?>([^<]*)</td>", page)
+    assert [mark == "number" for mark, _ in cells] == [False, True, True, True, True, True, False]
     assert [words for _, words in cells] == ["a", "1", "1.2e-06", "0.5", "3", "12 %", "1 of 2"]

@@ -86,6 +86,18 @@ def test_beyond_equations_auto_says_what_it_chose():
     )
 
 
+def test_methods_that_take_turns_beyond_equations_are_decisions():
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((1_200, 1_600))
+    y = X[:, :10].sum(axis=1) + rng.standard_normal(1_200) > 0
+    budget = tether.Affine(np.ones(1_600), 1.0)
+    sol = tether.solve(tether.GLM(X, y, l2=1e-3), budget, penalty=tether.L1(0.05), rtol=1e-4)
+    first, second = sol.decisions[:2]
+    assert first.words == "ProxSkip-SVRG with Anderson acceleration" and first.request == 0
+    assert second.words == "Newton's method on working sets" and second.request > 0
+    assert sol.solver.startswith(f"{first.words}, then ")
+
+
 def test_the_residual_is_taken_at_first_looks_and_then_ever_more_rarely(hard):
     history = tether.solve(*hard, "nesterov", max_rounds=400, tol=0.0).history
     looked, taken = np.isfinite(history["value"]), np.isfinite(history["residual"])

@@ -135,6 +135,16 @@ def test_a_run_that_did_not_converge_says_why(named, status):
     assert not text.startswith("Solved") and status.message in " ".join(text.split())
 
 
+def test_a_function_without_a_minimum_is_no_answer_but_a_direction():
+    objective = tether.Quadratic(matrix=np.diag([1.0, 0.0]), linear=np.array([0.0, -1.0]))
+    text = str(tether.solve(objective, tether.NonNegative()))
+    assert text.startswith("No answer: F is unbounded below on the constraint")
+    assert lines_after(text, "a direction along which F falls for ever") == [
+        "x[0]  0.000000",
+        "x[1]  1.000000",
+    ]
+
+
 def test_losses_that_nobody_measured_are_no_numbers(named):
     hidden = dataclasses.replace(named, fun=math.nan, gap=None, multipliers=None)
     text = str(hidden)
@@ -155,7 +165,7 @@ def test_the_representation_is_half_a_line(named):
 
 def test_a_notebook_shows_the_same_words_and_never_reads_names_as_tags(named):
     html = named._repr_html_()
-    assert "F(x) is certainly within" in html and "<th>budget</th>" in html
+    assert "F(x) is certainly within" in html and ">budget</th>" in html
     bad = X.rename(columns={"age": "<script>alert(1)</script>"})
     html = tether.solve(tether.GLM(bad, Y, l2=0.01))._repr_html_()
     assert "<script>" not in html and "&lt;script&gt;" in html

@@ -19,7 +19,13 @@ from tether.lazy import lazy
 from tether.names import Labels, column_names
 from tether.objectives.base import Evaluation, Kind, Objective, Smoothness, require_form
 from tether.objectives.design import COMPILE_FROM, Rows, as_design
-from tether.objectives.glm_curvature import curvature_of, model_of, quadratic_of, second_order_of
+from tether.objectives.glm_curvature import (
+    curvature_among,
+    curvature_of,
+    model_of,
+    quadratic_of,
+    second_order_of,
+)
 from tether.objectives.glm_data import (
     Called,
     Coefficients,
@@ -37,7 +43,7 @@ from tether.objectives.losses import Loss, as_loss
 from tether.objectives.losses.checks import check_loss, fingerprint
 from tether.objectives.losses.curvature import largest_curvature
 from tether.objectives.losses.kernel_codes import coded, is_built_in
-from tether.objectives.recession import falls, products_of
+from tether.objectives.recession import products_of, separation
 from tether.objectives.ridge import as_ridge
 from tether.objectives.second_moment import SecondMoment
 from tether.objectives.shares import Shares, shares_of
@@ -328,13 +334,17 @@ class GLM(Objective):
         require_form(self, form)
         return curvature_of(model_of(self), x, form, batch)
 
-    def falls_for_ever(self, x: Array, way: Array, equations: Any) -> bool | None:
-        """Say whether a direction separates the data."""
+    def curvature_among(self, x: Array, chosen: Indices, batch: Indices | None = None) -> Array:
+        """Return the triangle of the Hessian of some variables, of a model with one output."""
+        return curvature_among(model_of(self), x, chosen, batch)
+
+    def direction_of_fall(self, x: Array, way: Array, equations: Any) -> Array | None:
+        """Return a direction that separates the data."""
         if self.ridge.smallest > 0.0:
-            return False
+            return None
         products = products_of(self.design, self.loss, self.y, self.n_outputs, self.weights)
         settled = None if self.ridge.uniform else self.ridge.settled
-        return falls(products, equations, x, way, settled)
+        return separation(products, equations, x, way, settled)
 
     def unpack(self, x: Array) -> Coefficients:
         """Return the coefficients, (d,) or (d, K), and the intercept apart from each other."""

@@ -7,10 +7,9 @@ import numpy as np
 
 from tether.report import markup
 from tether.report.parts import Cell, Table
-from tether.run import account
 from tether.run.account import Listing
 from tether.run.history import Counts, Decision
-from tether.run.printing import number
+from tether.run.printing import listings, number
 from tether.run.solution import Solution
 from tether.run.statement import counted
 
@@ -58,9 +57,7 @@ def counts(solutions: Mapping[str, Solution]) -> str:
 
 def values(sol: Solution) -> str:
     """Return coefficients, active constraints and multipliers by name."""
-    first, more = (
-        [account.coefficients(sol, most), *account.multipliers(sol, most)] for most in (SHOWN, MOST)
-    )
+    first, more = listings(sol, SHOWN), listings(sol, MOST)
     lists = (_listing(short, long) for short, long in zip(first, more, strict=True))
     return f'<div class="lists">{"".join(lists)}</div>'
 

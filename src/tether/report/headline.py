@@ -9,6 +9,7 @@ from tether.report.parts import Cell, Mark, Table
 from tether.run import account
 from tether.run.solution import Solution
 
+ROUNDING = 1e-9  # of F, by which values may differ that are the same
 STATUS = {True: "good", False: "bad"}
 
 
@@ -74,7 +75,16 @@ def of_one_problem(solutions: Mapping[str, Solution]) -> bool:
     """Say whether runs seem to have solved the same problem, so that values of F can be compared."""
     stated = [sol.problem for sol in solutions.values()]
     first = stated[0]
-    return all(one is not None and first is not None and first.is_like(one) for one in stated)
+    alike = all(one is not None and first is not None and first.is_like(one) for one in stated)
+    return alike and _agree_on_the_minimum(list(solutions.values()))
+
+
+def _agree_on_the_minimum(solutions: list[Solution]) -> bool:
+    """Say whether some F* is within the certified gap of every run: else their data was not the same."""
+    measured = [sol for sol in solutions if math.isfinite(sol.fun)]
+    highest = min((sol.fun for sol in measured), default=math.inf)
+    lowest = max((sol.fun - sol.gap for sol in measured if sol.gap is not None), default=-math.inf)
+    return lowest <= highest + ROUNDING * abs(highest)
 
 
 def _small(value: float | None) -> str:

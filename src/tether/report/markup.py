@@ -10,6 +10,7 @@ from typing import NamedTuple
 from tether.report.parts import Cell, Mark, Table
 
 DASH = "–"
+SHORT_NAME = 18  # letters of a name that is not broken
 FEW = 4  # pieces of a page, below which it needs no table of contents
 NUMBER = re.compile(r"[<≤~]? ?[-−+]?\d[\d,]*(\.\d+)?(e[-+]?\d+)?( ?%)?")
 
@@ -123,8 +124,13 @@ def is_number(cell: Cell) -> bool:
     return cell is None or (isinstance(cell, Real) and not isinstance(cell, bool))
 
 
-def _cells(row: Iterable[Cell], numeric: Iterable[bool]) -> str:
-    return "".join(_tagged("td", _marked(cell), number) for cell, number in zip(row, numeric, strict=True))
+def _cells(row: Sequence[Cell], numeric: Sequence[bool]) -> str:
+    short = isinstance(row[0], str) and not numeric[0] and len(row[0]) <= SHORT_NAME
+    first = (
+        f'<td class="name">{_marked(row[0])}</td>' if short else _tagged("td", _marked(row[0]), numeric[0])
+    )
+    rest = zip(row[1:], numeric[1:], strict=True)
+    return first + "".join(_tagged("td", _marked(cell), number) for cell, number in rest)
 
 
 def _marked(cell: Cell) -> str:

@@ -26,6 +26,8 @@ def save(solution: Solution, path: Any) -> Path:
     arrays: dict[str, Any] = {"x": solution.x, "history": solution.history.table}
     if solution.history.reports is not None:
         arrays["workers"] = solution.history.reports
+    if solution.ray is not None:
+        arrays["ray"] = solution.ray
     for name in GROUPS:
         arrays |= _parts(name, getattr(solution, name))
     header = {
@@ -91,6 +93,7 @@ def _read(path: Path) -> Solution:
     numbers = {name: rebuilt(float, header[name]) for name in NUMBERS}
     return Solution(
         x=x,
+        ray=_floats(arrays["ray"], 1) if "ray" in arrays else None,
         gap=rebuilt(float | None, header["gap"]),
         status=Status[header["status"]],
         counts=counts,

@@ -7,9 +7,10 @@ const MEASURES = {
 };
 const LOWEST = ["F − lowest", "F(x) − lowest F seen"]; // where F* is not known
 const FLOOR = 1e-17; // where zeros are drawn on a logarithmic axis
+const ROUNDING = 2.2e-16; // of F, below which a difference is none
 const SPREAD = 20; // of the ends of runs, beyond which the x axis is logarithmic at first
 const DASHES = ["solid", "dash", "dot", "dashdot"];
-const COLOURS = 8;
+const MANY = 40; // points of a line that needs no markers
 
 const present = (values) => (values ?? []).filter((value) => value !== null);
 const seriesColour = (number) => `series-${number % COLOURS}`;
@@ -86,8 +87,12 @@ class Curves {
     return row;
   }
 
-  /** The height of a value: zeros and what rounding made of them stay in sight. */
-  height(value) { return this.view.yscale === "log" && value < FLOOR ? FLOOR : value; }
+  /** The height of a value: on a logarithmic axis zeros stay in sight, but for the lowest F less itself. */
+  height(value) {
+    if (this.view.yscale !== "log") return value;
+    if (this.view.y !== "excess") return Math.max(value, FLOOR);
+    return value === 0 && this.best === null ? null : Math.max(value, ROUNDING * Math.abs(this.lowest), FLOOR);
+  }
 
   trace(run) {
     const y = this.measured(run, this.view.y);
@@ -96,7 +101,7 @@ class Curves {
     return {
       x: kept.map((k) => run.columns[this.view.x][k]), y: kept.map((k) => this.height(y[k])),
       customdata: kept.map((k) => rounded(y[k])), name: run.name, visible: run.on,
-      mode: kept.length > 80 ? "lines" : "lines+markers", marker: { size: 6 },
+      mode: kept.length > MANY ? "lines" : "lines+markers", marker: { size: 5 },
       line: { color: colour(seriesColour(run.number)), width: 2, dash: DASHES[Math.floor(run.number / COLOURS) % 4] },
       hovertemplate: `%{x:,.4~g} ${this.view.x}<br>${words} %{customdata}<extra>%{fullData.name}</extra>`,
     };

@@ -1,5 +1,6 @@
 // Light or dark: as the reader's system has it, until the button says otherwise. Plots follow.
 
+const COLOURS = 12; // of lines, before dashes tell them apart
 const redraws = new Map(); // of each plot that was drawn: how to draw it anew, in the colours of the moment
 const root = document.documentElement;
 const themeButton = document.getElementById("theme");
@@ -27,7 +28,7 @@ function commonLayout() {
     paper_bgcolor: "rgba(0,0,0,0)", plot_bgcolor: "rgba(0,0,0,0)", showlegend: false, autosize: true,
     font: { family: getComputedStyle(document.body).fontFamily, size: 13, color: colour("quiet") },
     modebar: { bgcolor: "rgba(0,0,0,0)", color: colour("line"), activecolor: colour("accent") },
-    colorway: Array.from({ length: 8 }, (_, k) => colour(`series-${k}`)),
+    colorway: Array.from({ length: COLOURS }, (_, k) => colour(`series-${k}`)),
     margin: { l: 4, r: 12, t: 12, b: 4 }, hovermode: "closest", dragmode: touched ? false : "zoom",
     hoverlabel: { bgcolor: colour("card"), bordercolor: colour("line"), font: { color: colour("text"), size: 13 } },
     xaxis: { ...axis }, yaxis: { ...axis },
