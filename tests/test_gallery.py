@@ -7,6 +7,7 @@ import pytest
 
 EXAMPLES = Path(__file__).parents[1] / "examples"
 SCRIPTS = sorted(EXAMPLES.glob("plot_*.py"))
+QUICK = {"plot_fused_lasso", "plot_trend_filtering"}
 
 
 @pytest.fixture(scope="module")
@@ -17,8 +18,12 @@ def gallery():
     return module
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("path", SCRIPTS, ids=lambda path: path.stem)
+def marked(path):
+    """Return a script as a parameter; those that take more than a few seconds are slow."""
+    return pytest.param(path, id=path.stem, marks=() if path.stem in QUICK else pytest.mark.slow)
+
+
+@pytest.mark.parametrize("path", [*map(marked, SCRIPTS)])
 def test_an_example_runs_and_draws_a_picture(path, gallery, tmp_path, capsys, monkeypatch):
     matplotlib = pytest.importorskip("matplotlib")
     monkeypatch.setattr(matplotlib, "is_interactive", lambda: False)

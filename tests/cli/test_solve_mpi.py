@@ -17,9 +17,12 @@ QUIET = {"UCX_TLS": "sm,self", "OPENBLAS_NUM_THREADS": "1", "OMP_NUM_THREADS": "
 SILENCE = 300.0  # seconds; a job takes a few
 ATTEMPTS = 2  # MPICH now and then hangs before any rank has begun
 
-pytestmark = pytest.mark.skipif(
-    LAUNCHER is None or importlib.util.find_spec("mpi4py") is None, reason="needs mpi4py and mpiexec"
-)
+pytestmark = [
+    pytest.mark.slow,
+    pytest.mark.skipif(
+        LAUNCHER is None or importlib.util.find_spec("mpi4py") is None, reason="needs mpi4py and mpiexec"
+    ),
+]
 
 
 def launch(*words, n=2):
@@ -63,7 +66,6 @@ def test_ranks_agree_with_one_process_and_only_the_first_speaks(folder, tether_s
     assert "MPI" in told["settings"]["engine"] and done.stderr.count("within tolerance") == 1
 
 
-@pytest.mark.slow
 def test_what_one_rank_cannot_read_is_said_once_and_stops_all(folder):
     lines = (folder / "t.svm").read_text().splitlines()
     lines[100] = "1 1:x"  # of rank 1
