@@ -109,6 +109,9 @@ def test_columns_of_several_classes_have_a_variable_for_each():
 def test_a_solution_lists_its_rows_by_what_they_say():
     sol = solved(TABLE, ["a == 0", "b + c == 1"])
     assert "a == 0" in str(sol) and "b + c == 1" in str(sol)
+    lines = str(solved(TABLE, ["a == 0.5", "d <= 2"])).splitlines()
+    assert any(line.startswith("  d <= 2") and line.endswith("upper side holds") for line in lines)
+    assert any(line.startswith("  a == 0.5") and not line.endswith("holds") for line in lines)
     sol = solved(TABLE, ["0 <= a <= b <= 1", "all <= 3"])
     first, second = ("0 <= a", "a <= b", "b <= 1"), ("a <= 3", "b <= 3", "c <= 3", "d <= 3")
     assert sol.problem.inequalities[0].names == first + second

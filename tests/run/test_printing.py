@@ -80,11 +80,11 @@ def test_coefficients_of_several_outputs_are_named_by_column_and_class():
     objective = tether.GLM(X, np.arange(300) % 3, "multinomial", l2=0.1, fit_intercept=True)
     text = tether.solve(objective, method="lbfgs").summary(rows=15)
     names = [line.rsplit("  ", 1)[0].strip() for line in lines_after(text, "coefficients")]
-    assert names[:4] == ["age, 0", "age, 1", "age, 2", "height, 0"] and names[-1] == "intercept, 2"
+    assert names[:4] == ["age[0]", "age[1]", "age[2]", "height[0]"] and names[-1] == "intercept[2]"
     plain = tether.GLM(X.to_numpy(), np.arange(300) % 3, "multinomial", l2=0.1, fit_intercept=True)
     text = tether.solve(plain, method="lbfgs").summary(rows=15)
     names = [line.rsplit("  ", 1)[0].strip() for line in lines_after(text, "coefficients")]
-    assert names[0] == "W[0, 0]" and names[-1] == "intercept, 2"
+    assert names[0] == "W[0, 0]" and names[-1] == "intercept[2]"
 
 
 def test_rows_of_several_sets_say_which_set_they_are_of():

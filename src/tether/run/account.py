@@ -199,13 +199,16 @@ class _Holding(NamedTuple):
         """Return those that hold, the most pressed first."""
         held = np.flatnonzero(self.sides)
         held = held[np.argsort(-np.abs(self.values[held]), kind="stable")]
-        side = {-1: "lower side holds", 1: "upper side holds"}
-        lines = tuple(
-            Line(_name(labels, int(k)), float(self.values[k]), side[int(self.sides[k])]) for k in held[:most]
-        )
+        lines = tuple(self._line(_name(labels, int(k)), int(k)) for k in held[:most])
         left = f", {len(held) - most:,} of them not shown" if len(held) > most else ""
         rest = f"{len(held):,} of {len(self.sides):,} active{left}"
         return Listing(f"multipliers of {self.title}", "multiplier", lines, rest)
+
+    def _line(self, name: str, k: int) -> Line:
+        side = "lower side holds" if self.sides[k] < 0 else "upper side holds"
+        return Line(
+            name, float(self.values[k]), "" if "==" in name else side
+        )  # an expression may be an equation
 
 
 def _of_terms(sol: "Solution") -> list[Listing]:

@@ -4,6 +4,7 @@ import argparse
 import csv
 import json
 import math
+import os
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +12,7 @@ import numpy as np
 
 from tether.cli import codes
 from tether.cli.solve.model import Model
+from tether.extras import extra
 from tether.feasible import Active, Multipliers
 from tether.run.solution import Solution
 
@@ -19,6 +21,8 @@ ENDINGS = {"out": (".npz", ".csv"), "report": (".html", ".htm")}
 
 def require_writable(options: argparse.Namespace) -> None:
     """Refuse files that could not be written, before anything is computed."""
+    if options.report is not None:
+        extra("report", "tether.report")
     for name, endings in ENDINGS.items():
         path: Path | None = getattr(options, name)
         if path is None:
@@ -27,10 +31,20 @@ def require_writable(options: argparse.Namespace) -> None:
             raise ValueError(f"--{name} must end in {' or '.join(endings)}, got {str(path)!r}.")
         if path.is_dir() or not path.parent.is_dir():
             raise ValueError(f"--{name} {path} cannot be written: there is no folder {str(path.parent)!r}.")
+        if not os.access(path if path.exists() else path.parent, os.W_OK):
+            raise ValueError(f"--{name} {path} cannot be written: it is protected.")
 
 
 def write(solution: Solution, options: argparse.Namespace, model: Model) -> None:
     """Write the files that were asked for."""
+    try:
+        _write(solution, options, model)
+    except OSError as error:
+        reason = (error.strerror or str(error)).lower()
+        raise ValueError(f"the solution cannot be written: {reason}; it is printed above.") from error
+
+
+def _write(solution: Solution, options: argparse.Namespace, model: Model) -> None:
     if options.out is not None and options.out.suffix.lower() == ".csv":
         _write_csv(solution, options.out, model)
     elif options.out is not None:

@@ -42,8 +42,8 @@ def _run(options: argparse.Namespace, ranks: Ranks) -> int:
     penalties = ranks.all_do(lambda: _penalties(options, model))
     solution = _solution(options, ranks, model, (constraints, penalties))
     if ranks.leads:
-        write(solution, options, model)
         tell(solution, options, model)
+        write(solution, options, model)
     return codes.code_of(solution.status)
 
 

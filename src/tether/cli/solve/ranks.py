@@ -36,7 +36,7 @@ class Ranks(ABC):
         found, failure = None, None
         try:
             found = act()
-        except (ValueError, TypeError, OSError, MemoryError, ArithmeticError) as error:
+        except (ValueError, TypeError, OSError, ImportError, MemoryError, ArithmeticError) as error:
             failure = error
         failures = self.hear(
             None if failure is None else [isinstance(failure, InfeasibleError), _said(failure)]
@@ -88,7 +88,7 @@ def processes() -> Ranks:
         return Alone()
     try:
         return Job()
-    except ImportError as error:
+    except (ImportError, RuntimeError) as error:
         raise ValueError(str(error)) from error
 
 
