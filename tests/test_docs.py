@@ -14,6 +14,7 @@ PAGES = [
     "docs/beyond-planes.md",
     "docs/expressions.md",
 ]
+PAGES += ["docs/report.md"]
 
 
 def snippets(page):
@@ -23,7 +24,8 @@ def snippets(page):
 
 
 @pytest.mark.parametrize("page", PAGES)
-def test_the_snippets_of_a_page_run_in_order(page, capsys):
+def test_the_snippets_of_a_page_run_in_order(page, capsys, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)  # for what they write
     names = {}
     found = snippets(page)
     assert found

@@ -104,6 +104,8 @@ __all__ += [*_ESTIMATORS, "estimators", "inference"]
 
 def __getattr__(name: str) -> Any:
     """Load what takes long to import, or needs scikit-learn, when it is asked for."""
+    if name == "report":
+        return extra("report", "tether.report")
     if name == "inference":
         return import_module("tether.inference")
     if name == "estimators" or name in _ESTIMATORS:

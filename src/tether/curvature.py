@@ -19,6 +19,8 @@ from tether.arrays import Array, Indices
 FULL, KRONECKER, DIAGONAL = "full", "kronecker", "diagonal"
 FORMS = (FULL, KRONECKER, DIAGONAL)
 
+_PAIR, _PRODUCT, _COPY = 0.75, 0.027, 0.8  # nanoseconds, see `tether.objectives.prices`
+
 
 class SecondOrder(NamedTuple):
     """What second derivatives of a sum cost, and what they promise.
@@ -32,11 +34,19 @@ class SecondOrder(NamedTuple):
     outputs: int = 1  # K
     concordance: float = math.inf  # R with H(x + v) >= exp(-R ||v||) H(x); 0: quadratic, infinite: unknown
     separable: bool = False  # whether the Hessian is diagonal everywhere, so that "diagonal" is all of it
+    among: float = math.inf  # entries of a row, as a share, where the Hessian of some variables can be had
     work: float = 0.0  # of a component gradient of a pass, in nanoseconds, about; 0: not known
 
     def price(self, form: str) -> float:
         """Return the price of a form."""
         return {FULL: self.full, KRONECKER: self.kronecker, DIAGONAL: self.diagonal}[form]
+
+    def price_among(self, count: int) -> float:
+        """Return the price of the Hessian of so many variables, by pairs of entries or by dense products."""
+        if not math.isfinite(self.among):
+            return math.inf
+        pairs, products = _PAIR * (self.among * count) ** 2, _PRODUCT * count**2 + _COPY * count
+        return 1.0 + min(pairs, products) / (self.work or float(count))
 
 
 def length_of(form: str, dim: int, outputs: int = 1) -> int:

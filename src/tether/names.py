@@ -47,6 +47,7 @@ class Labels(NamedTuple):
     outputs: int = 1  # K: variables are W.ravel() for W of shape (d, K)
     intercept: bool = False  # whether the last of unnamed variables, or row of W, is one
     of: str = ""  # what the rows belong to, where that has to be said
+    classes: Names | None = None  # what the outputs are called, if not by their numbers
 
     def at(self, k: int) -> str:
         """Return what number k is called."""
@@ -54,7 +55,8 @@ class Labels(NamedTuple):
         name = self._name(place)
         if self.outputs == 1:
             return f"{name or f'x[{place}]'}{self.of and f' of {self.of}'}"
-        return f"{name}[{output}]" if name else f"W[{place}, {output}]"
+        shown = output if self.classes is None else self.classes[output]
+        return f"{name}[{shown}]" if name else f"W[{place}, {shown}]"
 
     def _name(self, place: int) -> str:
         """Return the name that a variable, column or row has; empty for variables without."""

@@ -6,16 +6,16 @@ subgradient of psi at x, P (grad F + s + K^T y) is to F + psi what P grad F is t
 """
 
 from collections.abc import Callable
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
+from scipy import sparse
 
-from tether.arrays import Array
+from tether.arrays import Array, Indices
 from tether.digest import digest_of
 from tether.feasible import Feasible, contradiction
 from tether.inputs import InfeasibleError
 from tether.lazy import lazy
-from tether.metric import Metric
 from tether.polyhedral import Duals, Pieces, Polyhedral
 from tether.prox import Infeasible, Prox, Proximal
 from tether.qp import Answer, Program, Status, solve_program
@@ -23,6 +23,7 @@ from tether.requests import Fenchel, Hold
 
 AT_WALL = 1e-9  # relative to its size: a row that is nearer to a wall or a kink counts as there
 INSIDE = 1e-13  # of 1 + ||x||: a smaller residual is rounding
+BEYOND_WALLS = 1e-9  # of 1 + ||x||: what is farther out is outside
 UNSOUND = 1e-6  # of 1 + ||x||: a larger residual is no rounding
 LARGEST_SHRINKAGE = 0.5  # of a dual point; where it had to be shrunk more, it is far off
 FENCHEL_ERROR = 1e-14  # of the sizes of all terms, which rounding may hide
@@ -101,6 +102,12 @@ class Region:
         beyond = self.polyhedral.coordinates.violation(x).any()
         return not beyond and self.residual(x) <= INSIDE * (1.0 + float(np.linalg.norm(x)))
 
+    def price(self, x: Array) -> float:
+        """Return psi(x); infinite beyond walls, by more than rounding."""
+        psi = self.polyhedral
+        beyond = psi.violation(x) > BEYOND_WALLS * (1.0 + float(np.linalg.norm(x)))
+        return np.inf if beyond else psi.value(x)
+
     def residual(self, x: Array) -> float:
         """Return how far x is from satisfying all rows and bounds."""
         return float(np.hypot(self.constraint.residual(x), self.polyhedral.violation(x)))
@@ -130,32 +137,56 @@ class Region:
         psi = self.polyhedral
         if not psi.couples:
             return y
-        z = psi.matrix @ x
-        for wall in (psi.rows.lower, psi.rows.upper, np.zeros(len(z))):
+        return psi.rows.nearest(y, self._snapped(psi.matrix @ x))
+
+    def _snapped(self, z: Array) -> Array:
+        """Return the values of rows, at a wall or a kink exactly where they are next to it."""
+        rows = self.polyhedral.rows
+        for wall in (rows.lower, rows.upper, np.zeros(len(z))):
             reach = np.where(np.isfinite(wall), AT_WALL * np.maximum(1.0, np.abs(wall)), -1.0)
             z = np.where(np.abs(z - wall) <= reach, wall, z)
-        return psi.rows.nearest(y, z)
+        return z
 
-    def least(self, metric: Metric, x: Array, gradient: Array, hold: Hold | None) -> Proximal | None:
-        """Return the minimum of <g, d> + <d, M d>/2 + psi(x + d) on the plane; None where there is none."""
-        ridge, hessian, start = 0.0, metric.matrix, self._answer(x, hold)
-        while ridge <= LARGEST_RIDGE:
-            shifted = hessian if ridge == 0.0 else _ridged(hessian, ridge)
-            product = shifted * x if shifted.ndim == 1 else shifted @ x
-            program = Program(shifted, gradient - product, self.constraint.equations, self.polyhedral)
-            answer = solve_program(program, start=start)
-            if answer.status is Status.SOLVED:
-                normal = np.zeros(len(x))
-                if self.constraint.equations is not None:
-                    normal = self.constraint.equations[0].T @ answer.equalities
-                return Proximal(answer.x, normal, answer.duals, None, answer.iterations)
-            ridge = max(FIRST_RIDGE, RIDGE_GROWTH * ridge)
-        return None
-
-    def _answer(self, x: Array, hold: Hold | None) -> Answer | None:
-        """Return what is known of a program's solution from a point near it and what holds that."""
-        if hold is None:
+    def least(self, hessian: Array, x: Array, gradient: Array, hold: Hold | None) -> Proximal | None:
+        """Return the minimum of <g, d> + <d, H d>/2 + psi(x + d) on the plane; None where there is none."""
+        if hessian.ndim == 1 and bool((hessian > 0.0).all()):
+            return self.prox(x - gradient / hessian, 1.0 / hessian, hold)
+        program = Program(hessian, gradient, self.constraint.equations, self.polyhedral)
+        answer = _minimum(program, x, None if hold is None else self._answer(x, hold))
+        if answer is None:
             return None
+        normal = self._normal_of(answer.equalities, len(x))
+        return Proximal(answer.x, normal, answer.duals, None, answer.iterations)
+
+    def least_among(
+        self, chosen: Indices, hessian: Array, x: Array, gradient: Array, hold: Hold | None
+    ) -> Proximal | None:
+        """Return the same minimum with all variables still but some, whose second derivatives are given."""
+        psi, equations, start = self.polyhedral.coordinates, self.constraint.equations, None
+        if hold is not None:
+            start = self._answer(x, hold)._replace(
+                x=x[chosen], duals=Duals(hold.coordinates[chosen], np.zeros(0))
+            )
+        if equations is not None:
+            matrix, b = equations
+            some = matrix[:, chosen]
+            equations = some, b - matrix @ x + some @ x[chosen]
+        program = Program(hessian, gradient[chosen], equations, Polyhedral.separable(psi.some(chosen)))
+        answer = _minimum(program, x[chosen], start)
+        if answer is None:
+            return None
+        point, normal = x.copy(), self._normal_of(answer.equalities, len(x))
+        point[chosen] = answer.x
+        slopes = psi.nearest(normal - gradient, point)
+        slopes[chosen] = answer.duals.coordinates
+        return Proximal(point, normal, Duals(slopes, np.zeros(0)), None, answer.iterations)
+
+    def _normal_of(self, equalities: Array, dim: int) -> Array:
+        equations = self.constraint.equations
+        return np.zeros(dim) if equations is None else equations[0].T @ equalities
+
+    def _answer(self, x: Array, hold: Hold) -> Answer:
+        """Return what is known of a program's solution from a point near it and what holds that."""
         equalities = self.constraint.multipliers(hold.normal)
         duals = Duals(hold.coordinates, hold.rows)
         return Answer(x, equalities, duals, Status.SOLVED, 0, -np.inf)
@@ -184,6 +215,20 @@ class Region:
         psi = self.polyhedral
         return psi.value(x) - psi.value(point) - float(gradient @ (point - x))
 
+    def held_rows(self, x: Array) -> Any:
+        """Return the rows along which nothing may move: equations, and what is at a wall or on a kink."""
+        psi, (matrix, _) = self.polyhedral, self.constraint.equations or (np.zeros((0, len(x))), None)
+        still = np.flatnonzero(psi.coordinates.settled(x))
+        rows = psi.rows.settled(self._snapped(psi.matrix @ x))
+        units = sparse.csr_array((np.ones(len(still)), (np.arange(len(still)), still)), (len(still), len(x)))
+        return sparse.vstack([sparse.csr_array(matrix), units, sparse.csr_array(psi.matrix[rows])])
+
+    def recedes(self, d: Array) -> bool:
+        """Say whether from every point of the region one may go along d for ever, and psi does not rise."""
+        psi = self.polyhedral
+        flat = abs(psi.matrix) @ np.abs(d)
+        return psi.coordinates.open_along(d, np.abs(d).max()) and psi.rows.open_along(psi.matrix @ d, flat)
+
     def contradiction(self) -> str:
         """Say which rows and bounds contradict each other."""
         found = contradiction(self.feasible)
@@ -192,6 +237,19 @@ class Region:
     def digest(self) -> str:
         """Return a digest of the plane and of psi."""
         return digest_of("Region", self.constraint.digest(), self.polyhedral.digest())
+
+
+def _minimum(program: Program, x: Array, start: Answer | None) -> Answer | None:
+    """Return the minimum of a model around x, whose gradient is the linear part, with a ridge if need be."""
+    hessian, gradient, ridge = program.hessian, program.linear, 0.0
+    while ridge <= LARGEST_RIDGE:
+        shifted = hessian if ridge == 0.0 else _ridged(hessian, ridge)
+        product = shifted * x if shifted.ndim == 1 else shifted @ x
+        answer = solve_program(program._replace(hessian=shifted, linear=gradient - product), start=start)
+        if answer.status is Status.SOLVED:
+            return answer
+        ridge = max(FIRST_RIDGE, RIDGE_GROWTH * ridge)
+    return None
 
 
 def _ridged(hessian: Array, share: float) -> Array:

@@ -11,7 +11,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from tether.arrays import Array, norm
+from tether.arrays import Array, Indices, norm
+from tether.curvature import SecondOrder
 from tether.polyhedral import Pieces
 
 VALUE_ROUNDING = 1e-13  # of F: a smaller change of it may be rounding
@@ -64,6 +65,12 @@ class Curvature(NamedTuple):
     share: float = 1.0  # of every worker's samples; drawn with the seed of the run
     concordance: float = math.inf  # R with H(x + v) >= exp(-R ||v||) H(x); infinite: M is no such H
     spectrum: bool = False  # the smallest eigenvalue on the tangent space is wanted as well
+    among: Indices | None = None  # the variables whose second derivatives are wanted, in order; None: all
+
+
+def price_of(asked: Curvature, offered: SecondOrder) -> float:
+    """Return the price of second derivatives that are asked for."""
+    return offered.price(asked.form) if asked.among is None else offered.price_among(len(asked.among))
 
 
 class Hold(NamedTuple):
@@ -86,7 +93,9 @@ class Gradient(NamedTuple):
     metric: Curvature | None = None  # project it in this metric as well
     beside: Array | None = None  # vectors, one a row, that are to be projected in the metric too
     hold: Hold | None = None  # what may hold the point, beyond equations
-    model: bool = False  # minimise the quadratic model with the metric on the region
+    model: bool = (
+        False  # minimise the quadratic model with the metric on the region, others than `among` still
+    )
     pieces: Pieces | None = None  # what single variables pay, where that acts inside walks
 
 
@@ -146,7 +155,6 @@ class Curved(NamedTuple):
     smallest: float  # below the eigenvalues of M on the tangent space; 0: no bound is known; or `UNSOUGHT`
     concordance: float  # R, if M is the Hessian itself, else infinite
     error: float  # relative, of the decrement, about
-    target: Target | None = None  # the minimum of the model with M, where it was asked for
 
 
 class Fenchel(NamedTuple):
@@ -172,6 +180,7 @@ class Measured(NamedTuple):
     hold: Hold | None = None  # beyond equations: the subgradients that the certificate was made with
     slack: float = 0.0  # what they lack of being subgradients at the point, in units of F
     fenchel: Fenchel | None = None  # beyond equations: a bound on the gap that needs no curvature
+    target: Target | None = None  # the minimum of the quadratic model, where it was asked for
     diagonal: Array | None = None  # of second derivatives that were asked for without a projection
 
     @property

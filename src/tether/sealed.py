@@ -8,6 +8,8 @@ import json
 import os
 import re
 import secrets
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -16,7 +18,12 @@ import numpy as np
 from tether.digest import digest_of
 
 LONGEST_NAME = 255  # bytes that file systems take
+ARCHIVE = b"PK"  # what archives begin with
 PART = ".12345678.part"  # what the name of a file under way ends in
+
+
+class Unreadable(ValueError):  # noqa: N818
+    """What is wrong with a file, in words that go on a sentence."""
 
 
 class Sealed(NamedTuple):
@@ -41,23 +48,34 @@ def write(path: Path, header: dict[str, Any], arrays: dict[str, Any]) -> None:
 
 def header_of(path: Path) -> dict[str, Any]:
     """Read the header of a file, whatever its format; raise an error of whatever kind if it has none."""
-    with path.open("rb") as raw, np.load(raw, allow_pickle=False) as file:
+    with _opened(path) as file:
         header = json.loads(str(file["header"]))
     if not isinstance(header, dict):
-        raise ValueError("its header is none of tether's")
+        raise Unreadable("its header is none of tether's")
     return header
 
 
 def read(path: Path, format: int) -> Sealed:
     """Read a file of a format back; raise an error of whatever kind if it is none or was changed."""
-    with path.open("rb") as raw, np.load(raw, allow_pickle=False) as file:
+    with _opened(path) as file:
         arrays = dict(file)
     header = json.loads(str(arrays.pop("header")))
     if header["format"] != format:
-        raise ValueError(f"format {header['format']}, readable is {format}")
+        raise Unreadable(f"format {header['format']}, readable is {format}")
     if header.pop("seal") != _seal(header, arrays):
-        raise ValueError("it was changed after it was written")
+        raise Unreadable("it was changed after it was written")
     return Sealed(header, arrays)
+
+
+@contextmanager
+def _opened(path: Path) -> Iterator[Any]:
+    """Open an .npz without trust."""
+    with path.open("rb") as raw:
+        if raw.read(len(ARCHIVE)) != ARCHIVE:
+            raise Unreadable("it is no .npz file")
+        raw.seek(0)
+        with np.load(raw, allow_pickle=False) as file:
+            yield file
 
 
 def sweep(path: Path) -> None:

@@ -192,7 +192,7 @@ def test_what_cannot_be_meant_is_refused_and_its_place_marked(text, said, at):
     with pytest.raises(ValueError) as error:
         constraints_of(text, NAMES)
     sentence, shown, mark = str(error.value).split("\n")
-    assert sentence.startswith("expressions[0]: ") and said in sentence and sentence.endswith(".")
+    assert sentence.startswith("expressions: ") and said in sentence and sentence.endswith(".")
     start = mark.index("^")
     assert shown[start:].startswith(at) and mark.strip() == "^" + "~" * max(0, len(at) - 1)
 

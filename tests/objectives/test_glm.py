@@ -205,3 +205,19 @@ def test_the_threads_of_blas_are_set_once_for_many_workers(rng, monkeypatch):
     workers = [GLM(rng.standard_normal((10, 3)), rng.integers(0, 2, 10), l2=0.1) for _ in range(20)]
     assert Federation(workers).smoothness.full > 0.1
     assert len(changes) == 2
+
+
+def test_names_may_be_given_to_columns_and_classes_that_have_none():
+    X, y = np.eye(3), np.array([0, 1, 2])
+    plain = GLM(X, y, "multinomial", l2=0.1, fit_intercept=True)
+    named = plain.with_names(["a", "b", "c"], ["no", "yes", "perhaps"])
+    assert [named.labels.at(k) for k in (0, 4, 11)] == ["a[no]", "b[yes]", "intercept[perhaps]"]
+    assert plain.labels.at(4) == "W[1, 1]" and named.names == ()
+    single = GLM(X, y, "squared", fit_intercept=True).with_names(["a", "b", "c"])
+    assert single.names == ("a", "b", "c", "intercept")
+    with pytest.raises(ValueError, match="columns must be 3 names, one for each column of X, got 2"):
+        plain.with_names(["a", "b"])
+    with pytest.raises(ValueError, match="classes must be 3 names"):
+        plain.with_names(["a", "b", "c"], ["no", "yes"])
+    with pytest.raises(ValueError, match="classes must be 1 names, one for each class of a model of several"):
+        GLM(X, y, "squared").with_names(["a", "b", "c"], ["one"])

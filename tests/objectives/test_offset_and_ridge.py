@@ -6,6 +6,7 @@ import pytest
 from scipy import optimize, sparse
 
 import tether
+from tether.curvature import unpacked
 from tether.objectives import GLM, Federation
 
 N, D = 80, 4
@@ -151,3 +152,12 @@ def test_what_fits_no_model_is_refused(options, words):
 def test_an_offset_for_several_outputs_is_refused():
     with pytest.raises(ValueError, match=r"^offset must be left out for a model with 3 outputs"):
         GLM(X, LABELS["multinomial"], "multinomial", offset=OFFSET)
+
+
+@pytest.mark.parametrize("make", KINDS)
+def test_the_curvature_of_some_variables_has_their_own_ridges_and_offsets(make):
+    objective = GLM(make(X), LABELS["poisson"], "poisson", l2=L2, fit_intercept=True, offset=OFFSET)
+    x, chosen = RNG.standard_normal(D + 1), np.array([0, 3, 4])
+    whole = unpacked(objective.curvature(x, "full"))
+    block = unpacked(objective.curvature_among(x, chosen))
+    np.testing.assert_allclose(block, whole[np.ix_(chosen, chosen)], rtol=1e-12)

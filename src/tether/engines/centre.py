@@ -14,6 +14,7 @@ import numpy as np
 from tether.arrays import Array, norm
 from tether.constraints.base import Constraint
 from tether.constraints.in_metric import MetricTangent
+from tether.curvature import unpacked
 from tether.engines.uploads import Upload, mean
 from tether.metric import NotFinite, metric_of
 from tether.problem import Problem
@@ -39,6 +40,7 @@ class Projector(NamedTuple):
     metric: MetricTangent | None = None
     asked: Curvature | None = None  # what the metric was made of
     region: Region | None = None  # what there is beyond equations
+    block: Array | None = None  # second derivatives of some variables
 
     def curved(self, request: Gradient, gradient: Array, tangent: Array) -> Curved | None:
         """Return what the metric says of a point, given P grad F: P_M g and P_M P g are the same."""
@@ -46,7 +48,6 @@ class Projector(NamedTuple):
             return None
         try:
             image, images = self.metric.tangent(tangent), self._images(request.beside)
-            target = self._target(request, gradient) if request.model else None
         except NotFinite:
             return None
         decrement = float(tangent @ image)
@@ -57,15 +58,19 @@ class Projector(NamedTuple):
         distance = norm(request.point - self.asked.point)
         smallest = self._smallest(concordance, distance, norm(image))
         error = self.metric.metric.error
-        return Curved(image, images, decrement, distance, smallest, concordance, error, target)
+        return Curved(image, images, decrement, distance, smallest, concordance, error)
 
-    def _target(self, request: Gradient, gradient: Array) -> Target:
-        """Return the minimum of the quadratic model on the region, from where the point is."""
-        assert self.region is not None and self.metric is not None
-        x = request.point
-        found = self.region.least(self.metric.metric, x, gradient, request.hold)
+    def target(self, request: Gradient, gradient: Array) -> Target | None:
+        """Return the minimum of the quadratic model on the region, from where the point is; None: none."""
+        if self.region is None or not request.model or self.asked is None:
+            return None
+        x, found = request.point, None
+        if self.block is not None and self.asked.among is not None:
+            found = self.region.least_among(self.asked.among, self.block, x, gradient, request.hold)
+        elif self.metric is not None:
+            found = self.region.least(self.metric.metric.matrix, x, gradient, request.hold)
         if found is None:
-            raise NotFinite("the quadratic model of F has no minimum that can be found.")
+            return None
         fall = self.region.fall(x, gradient, found.point)
         return Target(found.point, Hold(found.normal, *found.duals), fall)
 
@@ -113,6 +118,8 @@ class Centre:
         self._asked: Curvature | None = None
         self._metric: MetricTangent | None = None
         self._new: MetricTangent | None = None  # of the reply under way
+        self._block: Array | None = None  # second derivatives of some variables, in place of a metric
+        self._new_block: Array | None = None
 
     def asked(self, problem: Problem, request: Request) -> Request:
         """Return a request as workers hear it: without second derivatives that are here already."""
@@ -128,15 +135,20 @@ class Centre:
         """Return what projects the answers to a request; a new metric is made of what workers sent."""
         if not isinstance(request, Gradient) or request.metric is None or not request.tangent:
             return Projector(problem.constraint, region=problem.region)
-        self._new = self._metric
+        self._new, self._new_block = self._metric, self._block
         if not self._holds(problem, request):
-            self._new = _metric(problem, request.metric, uploads)
-        return Projector(problem.constraint, self._new, request.metric, problem.region)
+            among = request.metric.among is not None
+            self._new = None if among else _metric(problem, request.metric, uploads)
+            self._new_block = _block(uploads) if among else None
+        return Projector(problem.constraint, self._new, request.metric, problem.region, self._new_block)
 
     def hear(self, problem: Problem, request: Request, reply: Reply) -> None:
         """Remember which metric is here; the one before, if the reply shows that a new one made no sense."""
-        if isinstance(request, Gradient) and isinstance(reply, Measured) and reply.curved is not None:
+        if not isinstance(request, Gradient) or not isinstance(reply, Measured):
+            return
+        if reply.curved is not None or reply.target is not None:
             self._problem, self._asked, self._metric = problem, request.metric, self._new
+            self._block = self._new_block
 
     def _holds(self, problem: Problem, request: Gradient) -> bool:
         same = self._problem is not None and all(
@@ -157,5 +169,18 @@ def _metric(problem: Problem, asked: Curvature, uploads: Sequence[Upload]) -> Me
         return None
 
 
+def _block(uploads: Sequence[Upload]) -> Array | None:
+    """Average second derivatives of some variables; None where they are not finite."""
+    sent = [upload.curvature for upload in uploads if upload.curvature is not None]
+    if len(sent) < len(uploads):
+        return None
+    block = unpacked(mean(sent))
+    return block if np.isfinite(block).all() else None
+
+
 def _alike(one: Curvature, other: Curvature | None) -> bool:
-    return other is not None and one[1:] == other[1:] and np.array_equal(one.point, other.point)
+    if other is None or not np.array_equal(one.point, other.point):
+        return False
+    if one[1:-1] != other[1:-1] or (one.among is None) != (other.among is None):
+        return False
+    return one.among is None or other.among is None or np.array_equal(one.among, other.among)

@@ -19,7 +19,7 @@ from tether.objectives.base import Evaluation, Objective
 from tether.objectives.shares import Shares
 from tether.objectives.walk import Averaging, Walk
 from tether.polyhedral import Pieces
-from tether.requests import Curvature, Descend, Dual, Gradient, Request
+from tether.requests import Curvature, Descend, Dual, Gradient, Request, price_of
 from tether.threads import all_blas_threads, all_taken
 
 
@@ -169,11 +169,14 @@ def _slopes(pieces: Pieces, evaluation: Evaluation, h: Array | None, x: Array) -
 def _bend(worker: Worker, asked: Curvature, local: Local, memory: Memory) -> tuple[Local, Memory]:
     """Take second derivatives; a resumed run that asks for them again has paid for them before."""
     objective, chosen = worker.objective, _share(worker, asked.share)
-    curvature = objective.curvature(asked.point, asked.form, chosen)
+    if asked.among is None:
+        curvature = objective.curvature(asked.point, asked.form, chosen)
+    else:
+        curvature = objective.curvature_among(asked.point, asked.among, chosen)
     if memory.curved is not None and np.array_equal(memory.curved, asked.point):
         return local._replace(curvature=curvature), memory
     count = objective.n_samples if chosen is None else len(chosen)
-    spent = math.ceil(count * objective.second_order.price(asked.form))
+    spent = math.ceil(count * price_of(asked, objective.second_order))
     local = local._replace(curvature=curvature, gradients=local.gradients + spent)
     return local, memory._replace(curved=asked.point)
 

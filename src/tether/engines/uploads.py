@@ -15,7 +15,7 @@ import numpy as np
 from tether.arrays import Array
 from tether.curvature import length_of
 from tether.objectives.pool import Member
-from tether.requests import Descend, Gradient, Request
+from tether.requests import Descend, Gradient, Request, price_of
 
 
 class Upload(NamedTuple):
@@ -70,7 +70,7 @@ def check_cost(worker: int, request: Request, upload: Upload, card: Member) -> N
     steps, batch = (request.steps, request.batch_size or 0) if isinstance(request, Descend) else (0, 0)
     most: float = 2 * (steps + 1) * max(card.n_samples, batch)  # each sample of a step, at the anchor too
     if isinstance(request, Gradient) and request.metric is not None:
-        most += 1 + card.n_samples * card.second_order.price(request.metric.form)
+        most += 1 + card.n_samples * price_of(request.metric, card.second_order)
     if upload.gradients > most:
         raise BadUpload(
             f"worker {worker} reports {upload.gradients} component gradients where at most {most} can occur."
@@ -167,7 +167,8 @@ def curvature_length(request: Request) -> int:
     """Return how many second derivatives answer a request."""
     if not isinstance(request, Gradient) or request.metric is None:
         return 0
-    return length_of(request.metric.form, len(request.point), request.metric.outputs)
+    dim = len(request.point if request.metric.among is None else request.metric.among)
+    return length_of(request.metric.form, dim, request.metric.outputs)
 
 
 def mean(vectors: Sequence[Array]) -> Array:

@@ -1,6 +1,6 @@
 """All statements as one constraint that remembers their texts."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, final
 
 import numpy as np
@@ -55,7 +55,9 @@ class Expressed(LinearConstraint):
         return rows
 
 
-def constraints_of(expressions: str | Sequence[str], names: Any) -> list[Expressed]:
+def constraints_of(
+    expressions: str | Sequence[str], names: Any, *, argument: str = "expressions"
+) -> list[Expressed]:
     """Return linear equations and inequalities that are written by the names of the variables.
 
     Parameters
@@ -71,6 +73,8 @@ def constraints_of(expressions: str | Sequence[str], names: Any) -> list[Express
     names : sequence of str
         The names of the variables in their order, as the columns of a data frame; ``"intercept"`` last where
         there is one.
+    argument : str
+        What the expressions are called in errors.
 
     Returns
     -------
@@ -87,34 +91,38 @@ def constraints_of(expressions: str | Sequence[str], names: Any) -> list[Express
     >>> rows.labels
     ('age - 2 * income == 1', '0 <= age <= 3', '0 <= income <= 3')
     """
-    lookup = Lookup(as_names("names", names))
-    rows, texts = list[Row](), list[str]()
-    for k, text in enumerate(_texts(expressions)):
-        found = _rows(f"expressions[{k}]", text, lookup)
-        rows += found
-        texts += [text] * len(found)
-    return [Expressed(rows, texts, lookup.names)] if rows else []
+    several = not isinstance(expressions, str)
+    texts = {f"{argument}[{k}]" if several else argument: text for k, text in enumerate(_texts(expressions))}
+    found = _expressed(texts, Lookup(as_names("names", names)))
+    return [found] if found.labels else []
 
 
 def spelled_out(constraints: Any, names: Callable[[], Names]) -> Any:
-    """Return constraints with every text among them as rows, the others as they are.
+    """Return constraints with all texts among them as rows at the place of the first, the others as they are.
 
     ``names`` returns the names of the variables; it is called where there is a text.
     """
     if isinstance(constraints, str):
-        return _one("constraint", constraints, Lookup(names()))
+        return _expressed({"constraint": constraints}, Lookup(names()))
     if not isinstance(constraints, list | tuple) or not any(isinstance(item, str) for item in constraints):
         return constraints
-    lookup = Lookup(names())
-    return [
-        _one(f"constraint[{k}]", item, lookup) if isinstance(item, str) else item
-        for k, item in enumerate(constraints)
-    ]
+    texts = {f"constraint[{k}]": item for k, item in enumerate(constraints) if isinstance(item, str)}
+    whole = _expressed(texts, Lookup(names()))
+    nothing = Expressed([], [], whole.names)  # so that the others keep their places
+    found, rest = list[Any](), [whole]
+    for item in constraints:
+        found.append(item if not isinstance(item, str) else rest.pop() if rest else nothing)
+    return found
 
 
-def _one(argument: str, expression: str, lookup: Lookup) -> Expressed:
-    rows = _rows(argument, text := _on_one_line(expression), lookup)
-    return Expressed(rows, [text] * len(rows), lookup.names)
+def _expressed(texts: Mapping[str, str], lookup: Lookup) -> Expressed:
+    """Return the rows of all texts, which are by what they are called in errors."""
+    rows, sources = list[Row](), list[str]()
+    for argument, text in texts.items():
+        found = _rows(argument, _on_one_line(text), lookup)
+        rows += found
+        sources += [_on_one_line(text)] * len(found)
+    return Expressed(rows, sources, lookup.names)
 
 
 def _rows(argument: str, text: str, lookup: Lookup) -> list[Row]:
@@ -128,7 +136,7 @@ def _texts(expressions: Any) -> list[str]:
     given = [expressions] if isinstance(expressions, str) else expressions
     if not isinstance(given, Sequence) or not all(isinstance(text, str) for text in given):
         raise TypeError(f"expressions must be a text or a list of texts, got {shown(expressions)}.")
-    return list(map(_on_one_line, given))
+    return list(given)
 
 
 def _on_one_line(text: str) -> str:

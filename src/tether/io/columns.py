@@ -28,8 +28,8 @@ def chosen_columns(path: Path, names: Names, choice: Choice) -> Chosen:
     """Return which columns of a table are which, or refuse names that it does not have."""
     counts = Counter(names)
     aside = [_place(path, names, name) for name in choice.aside]
-    out = _matching(path, names, choice.left_out)
-    wanted = _matching(path, names, choice.used) if choice.used else range(len(names))
+    out = matching(path, names, choice.left_out)
+    wanted = matching(path, names, choice.used) if choice.used else range(len(names))
     others = {*out, *aside}
     used = [j for j in wanted if j not in others]
     for j in used + aside:
@@ -51,7 +51,7 @@ def _place(path: Path, names: Names, name: str) -> int:
     return names.index(name)
 
 
-def _matching(path: Path, names: Names, patterns: Sequence[str]) -> list[int]:
+def matching(path: Path | str, names: Names, patterns: Sequence[str]) -> list[int]:
     """Return the columns whose names are among the patterns, in their order."""
     for pattern in patterns:
         if not any(_fits(name, pattern) for name in names):

@@ -11,9 +11,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tether.arrays import Array
-from tether.io.columns import Choice, chosen_columns
+from tether.io.columns import Choice, Chosen, chosen_columns
 from tether.io.data import Data
-from tether.io.opening import WHOLE, Block, Share, blocks, line_number, opened
+from tether.io.opening import WHOLE, Block, Share, blocks, line_number, opened, without_empty_lines
+from tether.io.plain_rows import Part, plain_rows
 from tether.names import Names
 
 DELIMITERS = ",;\t"
@@ -30,24 +31,34 @@ class Header(NamedTuple):
 
 def read_csv(path: Path, choice: Choice, share: Share = WHOLE) -> Data:
     """Return a share of the rows of a table, some columns set aside."""
-    header = _header(path)
+    header = read_header(path)
     kept = chosen_columns(path, header.names, choice)
-    numbers, texts = list[Array](), list[NDArray[Any]]()
-    for block in blocks(path, share, skip=header.end):
-        lines = _lines(path, block)
-        if lines:
-            numbers.append(_numbers(path, block, header, kept.used))
-            texts.append(
-                _parsed(lines, header, kept.aside, str) if kept.aside else np.empty((len(numbers[-1]), 0))
-            )
-    if not numbers:
+    parts = [
+        part for block in blocks(path, share, skip=header.end) for part in _parts(path, block, header, kept)
+    ]
+    if not parts:
         raise ValueError(f"{path} has a header but no rows{'' if share.size == 1 else ' for every process'}.")
-    aside = np.concatenate(texts)
+    aside = np.concatenate([part.aside for part in parts])
     columns = {header.names[j]: aside[:, k] for k, j in enumerate(kept.aside)}
-    return Data(np.concatenate(numbers), None, tuple(header.names[j] for j in kept.used), columns)
+    names = tuple(header.names[j] for j in kept.used)
+    return Data(np.concatenate([part.used for part in parts]), None, names, columns)
 
 
-def _header(path: Path) -> Header:
+def _parts(path: Path, block: Block, header: Header, kept: Chosen) -> Iterator[Part]:
+    """Yield the rows of a block, if it has any: at once where they are plain, else field by field."""
+    text = without_empty_lines(block.text)
+    if not text:
+        return
+    part = None if b'"' in text else plain_rows(text, header.delimiter, len(header.names), kept)
+    if part is None:
+        lines = _lines(path, block)
+        used = _numbers(path, block, header, kept.used)
+        part = Part(used, _parsed(lines, header, kept.aside, str) if kept.aside else np.empty((len(used), 0)))
+    yield part
+
+
+def read_header(path: Path) -> Header:
+    """Return what the first line says."""
     with opened(path) as file:
         line = file.readline()
     try:

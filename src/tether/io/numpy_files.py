@@ -62,6 +62,15 @@ def archive(path: Path) -> dict[str, NDArray[Any]]:
         raise ValueError(f"{path} {_broken(error)}") from error
 
 
+def arrays_in(path: Path) -> tuple[str, ...]:
+    """Return the names of the arrays of an archive, without reading them."""
+    try:
+        with open(path, "rb") as file, np.load(file, allow_pickle=False) as found:
+            return tuple(found.files)
+    except _BROKEN as error:
+        raise ValueError(f"{path} {_broken(error)}") from error
+
+
 def array(path: Path, *, map_memory: bool = False) -> NDArray[Any]:
     """Return the array of a file."""
     try:

@@ -3,6 +3,7 @@
 import bz2
 import gzip
 import lzma
+import re
 import zlib
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -12,6 +13,7 @@ from typing import IO, Any, NamedTuple, cast
 BLOCK = 1 << 24  # bytes read together
 
 COMPRESSED: dict[str, Any] = {".gz": gzip.open, ".bz2": bz2.open, ".xz": lzma.open}
+_EMPTY = re.compile(rb"^[ \t\r]*\n", re.MULTILINE)
 _BROKEN = (EOFError, zlib.error, gzip.BadGzipFile, lzma.LZMAError)
 
 
@@ -75,6 +77,14 @@ def _line_from(file: IO[bytes], first: int, skip: int) -> int:
     file.seek(first - 1)
     file.readline()
     return file.tell()
+
+
+def without_empty_lines(text: bytes) -> bytes:
+    """Return lines that hold something, each with its end."""
+    text = text if text.endswith(b"\n") else text + b"\n"
+    if text[:1].isspace() or any(blank in text for blank in (b"\n\n", b"\n\r", b"\n ", b"\n\t")):
+        return _EMPTY.sub(b"", text)
+    return text
 
 
 def line_number(path: Path, place: int) -> int:

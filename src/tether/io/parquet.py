@@ -1,6 +1,7 @@
 """Parquet, through pyarrow."""
 
 from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -15,24 +16,36 @@ from tether.io.opening import WHOLE, Share
 
 def read_parquet(path: Path, choice: Choice, share: Share = WHOLE) -> Data:
     """Return a share of the rows of a table, some columns set aside."""
+    with _opened(path) as file:
+        names = tuple(file.schema_arrow.names)
+        kept = chosen_columns(path, names, choice)
+        first, last = share.of(file.metadata.num_rows)
+        if first == last:
+            raise ValueError(f"{path} has no rows{'' if share.size == 1 else ' for every process'}.")
+        table = _rows(file, [names[j] for j in kept.used + kept.aside], first, last)
+    used = [_numbers(path, table, names[j], first) for j in kept.used]
+    aside = {names[j]: _aside(path, table, names[j], first) for j in kept.aside}
+    return Data(np.column_stack(used), None, tuple(names[j] for j in kept.used), aside)
+
+
+def parquet_names(path: Path) -> tuple[str, ...]:
+    """Return the names of the columns of a table."""
+    with _opened(path) as file:
+        return tuple(file.schema_arrow.names)
+
+
+@contextmanager
+def _opened(path: Path) -> Iterator[Any]:
     try:
         import pyarrow as pa
         from pyarrow import parquet
     except ModuleNotFoundError as error:
         raise ValueError(f"{path} is Parquet, which needs pyarrow: pip install 'tether[parquet]'.") from error
     try:
-        file = parquet.ParquetFile(path)
-        names = tuple(file.schema_arrow.names)
-        kept = chosen_columns(path, names, choice)
-        first, last = share.of(file.metadata.num_rows)
-        table = _rows(file, [names[j] for j in kept.used + kept.aside], first, last)
+        with parquet.ParquetFile(path) as file:
+            yield file
     except (pa.ArrowException, OSError) as error:
         raise ValueError(f"{path} cannot be read as Parquet; it is damaged or not complete.") from error
-    if first == last:
-        raise ValueError(f"{path} has no rows{'' if share.size == 1 else ' for every process'}.")
-    used = [_numbers(path, table, names[j], first) for j in kept.used]
-    aside = {names[j]: _aside(path, table, names[j], first) for j in kept.aside}
-    return Data(np.column_stack(used), None, tuple(names[j] for j in kept.used), aside)
 
 
 def _rows(file: Any, columns: list[str], first: int, last: int) -> Any:

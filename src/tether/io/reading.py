@@ -9,13 +9,13 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from tether.io.columns import Choice
-from tether.io.csv_table import read_csv
+from tether.io.csv_table import read_csv, read_header
 from tether.io.data import Data
 from tether.io.formats import Format, format_of
 from tether.io.matrix_market import read_matrix_market
-from tether.io.numpy_files import archive, array, matrix_in, read_npy, read_npz
+from tether.io.numpy_files import archive, array, arrays_in, matrix_in, read_npy, read_npz
 from tether.io.opening import WHOLE, Share, blocks, line_number
-from tether.io.parquet import read_parquet
+from tether.io.parquet import parquet_names, read_parquet
 from tether.io.svmlight import read_svmlight
 from tether.names import Names
 
@@ -61,6 +61,17 @@ def read_data(path: str | PathLike[str], choice: Choice = EVERYTHING, share: Sha
     place = Path(path)
     data = _data(place, format_of(place), choice, share)
     return data.among([data.facts]) if share.size == 1 else data
+
+
+def columns_in(path: str | PathLike[str]) -> Names:
+    """Return the names of the columns that can be set aside: of a table, or the arrays of an .npz."""
+    place = Path(path)
+    kind = format_of(place)
+    if kind is Format.CSV:
+        return read_header(place).names
+    if kind is Format.PARQUET:
+        return parquet_names(place)
+    return arrays_in(place) if kind is Format.NPZ else ()
 
 
 def _data(path: Path, kind: Format, choice: Choice, share: Share) -> Data:

@@ -5,7 +5,6 @@ one to find the first that is wrong.
 """
 
 import re
-import warnings
 from pathlib import Path
 from typing import NamedTuple
 
@@ -15,16 +14,12 @@ from scipy import sparse
 
 from tether.arrays import Array, Indices
 from tether.io.data import Data
-from tether.io.opening import WHOLE, Block, Share, blocks, line_number
+from tether.io.numbers import numbers_in
+from tether.io.opening import WHOLE, Block, Share, blocks, line_number, without_empty_lines
 
 LARGEST_INDEX = 2**31 - 1
 _COLON, _NEWLINE = ord(":"), ord("\n")
-_SPACES = bytes.maketrans(b":", b" ")
-_COMMENT, _QUERY, _EMPTY = (
-    re.compile(rb"#[^\n]*"),
-    re.compile(rb"\bqid:\S*"),
-    re.compile(rb"^[ \t\r]*\n", re.M),
-)
+_COMMENT, _QUERY = re.compile(rb"#[^\n]*"), re.compile(rb"\bqid:\S*")
 _PAIR = re.compile(rb"\d+:[^\s:]+")
 
 
@@ -57,7 +52,7 @@ def _samples(path: Path, block: Block) -> Samples | None:
     text = _bare(block.text)
     if not text:
         return None
-    numbers = _numbers(text)
+    numbers = numbers_in(text, b":")
     bytes_ = np.frombuffer(text, dtype=np.uint8)
     colons, ends = np.flatnonzero(bytes_ == _COLON), np.flatnonzero(bytes_ == _NEWLINE)
     start = np.concatenate([[0], np.searchsorted(colons, ends)])
@@ -77,24 +72,13 @@ def _bare(text: bytes) -> bytes:
     """Return lines without comments, queries and those that are empty, each with its end."""
     text = _COMMENT.sub(b"", text) if b"#" in text else text
     text = _QUERY.sub(b"", text) if b"qid" in text else text
-    text = text if text.endswith(b"\n") else text + b"\n"
-    return _EMPTY.sub(b"", text)
+    return without_empty_lines(text)
 
 
 def _are_open(text: NDArray[np.uint8], colons: Indices) -> bool:
     """Say whether a colon has no digit before it, or a blank behind it."""
     before, behind = text[colons - 1], text[colons + 1]
     return bool(((before < ord("0")) | (before > ord("9")) | (behind <= ord(" "))).any())
-
-
-def _numbers(text: bytes) -> Array | None:
-    """Return all numbers of a text; None if there is something else in it."""
-    with warnings.catch_warnings():
-        warnings.simplefilter("error")
-        try:
-            return np.fromstring(text.translate(_SPACES), sep=" ")
-        except (ValueError, DeprecationWarning):
-            return None
 
 
 def _are_no_indices(numbers: Array) -> bool:

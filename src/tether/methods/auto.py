@@ -18,6 +18,7 @@ from tether.arrays import Array
 from tether.curvature import DIAGONAL, KRONECKER
 from tether.methods.anderson import Anderson, AndersonAlgorithm, AndersonState
 from tether.methods.base import Algorithm, Choice, Method
+from tether.methods.beyond_planes import BeyondAlgorithm
 from tether.methods.costs import Costs
 from tether.methods.lbfgs import LBFGS, LBFGSAlgorithm, LBFGSState
 from tether.methods.newton import Newton, NewtonAlgorithm, NewtonState, work_of_sample
@@ -124,15 +125,14 @@ class Auto(Method):
         return frozenset({Need.GRADIENTS})
 
     def choice(self, facts: Facts) -> Choice | None:
-        """Return what runs beyond equations; elsewhere the algorithm itself tells."""
-        if not facts.kinks:
+        """Return what runs beyond equations; elsewhere, and where methods take turns, the algorithm tells."""
+        algorithm = _beyond_planes(facts) if facts.kinks else None
+        if algorithm is None or isinstance(algorithm, BeyondAlgorithm):
             return None
         if _programs_fit(facts):
-            reason = "quadratic programs with the Hessian are quick"
-        else:
-            unfit = _unfit_for_walks(facts)
-            reason = WORDS[Reason.MANY_SAMPLES if unfit is None else unfit]
-        return Choice(_beyond_planes(facts).words, reason)
+            return Choice(algorithm.words, "quadratic programs with the Hessian are quick")
+        unfit = _unfit_for_walks(facts)
+        return Choice(algorithm.words, WORDS[Reason.MANY_SAMPLES if unfit is None else unfit])
 
     def prepare(self, facts: Facts) -> "AutoAlgorithm | Algorithm[Any]":
         """Prepare the methods and choose the one to begin with."""
@@ -160,10 +160,18 @@ class Auto(Method):
 
 
 def _beyond_planes(facts: Facts) -> Algorithm[Any]:
-    """Return sequential quadratic programs where the Hessian is not too large for them, else the flagship."""
+    """Return sequential quadratic programs where the Hessian is not too large for them, else the flagship.
+
+    Where nothing but equations ties variables together, both are at hand and take turns.
+    """
     if _programs_fit(facts) or _unfit_for_walks(facts) is not None:
         return Newton().prepare(facts)
-    return _FLAGSHIP.prepare(facts)
+    flagship = _FLAGSHIP.prepare(facts)
+    if facts.couples or not math.isfinite(facts.second_order.among):
+        return flagship
+    newton = Newton().prepare(facts)
+    assert isinstance(newton, SequentialAlgorithm)
+    return BeyondAlgorithm.of(flagship, newton, facts)
 
 
 def _programs_fit(facts: Facts) -> bool:

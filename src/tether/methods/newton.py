@@ -22,7 +22,7 @@ from tether.curvature import DIAGONAL, FORMS, FULL, KRONECKER
 from tether.methods.base import Algorithm, Method
 from tether.methods.lbfgs import LBFGS, LBFGSAlgorithm, LBFGSState, without_pairs
 from tether.methods.parameters import check_choice, check_settings
-from tether.methods.sequential import SequentialAlgorithm
+from tether.methods.sequential import SMALLEST_SET, SequentialAlgorithm
 from tether.needs import Need
 from tether.problem import Facts
 from tether.requests import Curvature, Gradient, Measured, Reply
@@ -40,6 +40,7 @@ NAMES_OF_FORMS = {
     KRONECKER: "a Kronecker metric was",
     DIAGONAL: "the Hessian's diagonal was",
 }
+LARGEST_MODEL = 500  # variables up to which models are of all of them
 CHEAP_MODEL = 2.0  # iterations of sequential programs: a Hessian that costs less is always taken
 PROGRAM_STEPS = 10.0  # factorisations that a quadratic program takes
 PRODUCTS = 15.0  # of a factorisation in a nanosecond
@@ -134,9 +135,19 @@ class Newton(Method):
             settings["always"] = self.refresh == 1 or (
                 self.refresh is None and settings["price"] <= CHEAP_MODEL
             )
-            return SequentialAlgorithm(**settings)
+            return SequentialAlgorithm(**_on_working_sets(settings, self.curvature, facts))
         inner = replace(inner, concordance=facts.second_order.concordance)
         return NewtonAlgorithm(**settings, inner=inner, exact=exact and share >= 1.0)
+
+
+def _on_working_sets(settings: dict[str, Any], curvature: str, facts: Facts) -> dict[str, Any]:
+    """Return settings with models of working sets, where variables are many and nothing else ties them."""
+    known = facts.second_order
+    apart = not facts.couples and not known.separable and math.isfinite(known.among)
+    if facts.dim <= LARGEST_MODEL or not apart or curvature not in ("auto", FULL):
+        return settings
+    smallest = SMALLEST_SET + 2 * facts.equations  # so that equations leave some freedom
+    return settings | {"form": FULL, "share": 1.0, "pieces": facts.pieces, "smallest": smallest}
 
 
 def form_or_best(form: str, facts: Facts) -> str:

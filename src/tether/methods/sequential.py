@@ -3,20 +3,29 @@
 In each iteration F is replaced by its quadratic model, whose minimum on the region, psi included, is the next
 point, or where a line search on F + psi says so a point on the way there. Near the optimum the active bounds
 and kinks stand still, and the iteration is Newton's. Multipliers of the model certify the point it leads to.
+
+Of many variables most are held at a bound or on a kink. Then the model is one of a working set: those that
+are free, and as many again that pull hardest at what holds them. The others stay where they are.
 """
 
 import math
 from dataclasses import dataclass, field
 from typing import ClassVar, NamedTuple, final
 
-from tether.arrays import Array
+import numpy as np
+
+from tether.arrays import Array, Indices
+from tether.curvature import DIAGONAL
 from tether.methods.base import Algorithm
-from tether.requests import Curvature, Gradient, Hold, Measured, Reply
+from tether.polyhedral import Pieces
+from tether.requests import Curvature, Gradient, Hold, Measured, Reply, Target
 
 SUFFICIENT_FALL = 1e-4  # of what the model promises, which a step has to bring
 SHORTER, SHORTEST = 0.5, 1e-12  # by which a step that does not is cut, and how far
 FAILURES = 3  # models in succession without a minimum
 STANDSTILL = 3  # iterations in succession that move F by no more than rounding
+SMALLEST_SET, LARGEST_SET = 100, 3_000  # variables of a working set
+CROWDED = 0.8  # of the largest, beyond which free variables leave no room for others
 
 
 class SequentialState(NamedTuple):
@@ -38,6 +47,9 @@ class SequentialState(NamedTuple):
     pace: float = 0.0  # the best average gain by cost since then
     failures: int = 0
     idle: int = 0  # iterations that brought nothing
+    chosen: Indices | None = None  # the working set whose model is to come
+    size: int = 0  # that it was to have
+    free: int = 0  # variables that are at no bound and on no kink
     stage: int = 0
 
 
@@ -57,11 +69,13 @@ class SequentialAlgorithm(Algorithm[SequentialState]):
     price: float = field(repr=False)  # of a renewal, in passes
     always: bool = field(repr=False)  # take second derivatives with every gradient
     spectrum: bool = field(repr=False)
+    pieces: Pieces | None = field(default=None, repr=False)  # for working sets; None: models of all variables
+    smallest: int = field(default=SMALLEST_SET, repr=False)  # working set
 
     @property
     def words(self) -> str:
         """What it is called in a sentence."""
-        return "Newton's method with quadratic programs"
+        return f"Newton's method {'with quadratic programs' if self.pieces is None else 'on working sets'}"
 
     def start(self, x: Array, clock: int = 0) -> SequentialState:
         """Begin with a model at the starting point."""
@@ -69,8 +83,20 @@ class SequentialAlgorithm(Algorithm[SequentialState]):
 
     def ask(self, state: SequentialState) -> Gradient:
         """Ask for the gradient at the trial point, and for the minimum of the model there."""
+        if self.pieces is not None:
+            return self._about_some(state)
         at = state.trial if state.fresh or state.metric is None else state.metric
         return Gradient(state.trial, metric=self._curvature(at), hold=state.hold, model=True)
+
+    def _about_some(self, state: SequentialState) -> Gradient:
+        """Ask for the gradient at the trial point or, where that is known, for the model of a working set."""
+        request = Gradient(state.trial, hold=state.hold)
+        if state.chosen is None:
+            return request
+        asked = Curvature(state.x, self.form, share=self.share, among=state.chosen)
+        if len(state.chosen) == 0:  # too many are free
+            asked = Curvature(state.x, DIAGONAL)
+        return request._replace(metric=asked, model=True)
 
     def _curvature(self, point: Array) -> Curvature:
         return Curvature(point, self.form, self.outputs, self.share, self.concordance, self.spectrum)
@@ -81,6 +107,8 @@ class SequentialAlgorithm(Algorithm[SequentialState]):
         if not reply.complete:
             return state
         state = state._replace(spent=state.spent + 1)
+        if state.chosen is not None:
+            return self._aimed(state._replace(chosen=None, renewals=state.renewals + 1), reply.target)
         return self._accepted(state, reply) if self._is_lower(state, reply) else self._nearer(state)
 
     def _is_lower(self, state: SequentialState, reply: Measured) -> bool:
@@ -100,8 +128,6 @@ class SequentialAlgorithm(Algorithm[SequentialState]):
         return state._replace(step=step, trial=trial, fresh=state.fresh and self.always)
 
     def _accepted(self, state: SequentialState, reply: Measured) -> SequentialState:
-        curved = reply.curved
-        target = None if curved is None else curved.target
         gain = state.value - reply.value
         idle = state.idle + 1 if gain <= reply.rounding else 0
         moved = math.isfinite(state.value)
@@ -113,20 +139,35 @@ class SequentialAlgorithm(Algorithm[SequentialState]):
             idle=idle,
             stage=state.stage + moved,
         )
-        if target is None:
-            return self._without_model(state)
+        if self.pieces is not None:
+            return self._with_working_set(state, reply)
         renewed = state.fresh
-        state = state._replace(
-            target=target.point, trial=target.point, hold=target.hold, fall=target.fall, failures=0
-        )
+        state = self._aimed(state, reply.target)
+        if state.failures:
+            return state
         return self._renewed(state) if renewed else self._judged(state)
 
-    def _without_model(self, state: SequentialState) -> SequentialState:
-        """Ask again, with second derivatives taken here; after a few times give up."""
-        done = state.failures + 1 >= FAILURES
+    def _aimed(self, state: SequentialState, target: Target | None) -> SequentialState:
+        """Go where a model leads; where it has no minimum, ask again, and give up after a few times."""
+        if target is None:
+            failures = state.failures + 1
+            idle = STANDSTILL if failures >= FAILURES else 0
+            return state._replace(fresh=True, trial=state.x, failures=failures, idle=idle)
         return state._replace(
-            fresh=True, trial=state.x, failures=state.failures + 1, idle=STANDSTILL if done else 0
+            target=target.point, trial=target.point, hold=target.hold, fall=target.fall, failures=0
         )
+
+    def _with_working_set(self, state: SequentialState, reply: Measured) -> SequentialState:
+        """Choose the variables of the next model: those that are free, and those that pull hardest."""
+        assert self.pieces is not None and reply.gradient is not None
+        held = self.pieces.settled(state.x)
+        free = len(held) - int(np.count_nonzero(held))
+        if free > CROWDED * LARGEST_SET:
+            return state._replace(chosen=np.zeros(0, dtype=np.int64), free=free)
+        size = max(self.smallest, 2 * free, 2 * state.size if state.idle else 0)
+        pull = np.where(held, np.abs(reply.gradient), np.inf)
+        chosen = np.argsort(-pull, kind="stable")[: min(size, LARGEST_SET)]
+        return state._replace(chosen=np.sort(chosen[pull[chosen] > 0.0]), free=free, size=size)
 
     def _renewed(self, state: SequentialState) -> SequentialState:
         return state._replace(
@@ -165,4 +206,5 @@ class SequentialAlgorithm(Algorithm[SequentialState]):
 
     def describe(self, state: SequentialState) -> str:
         """Say how many programs were solved."""
-        return f"{state.renewals} quadratic models in {state.stage} iterations"
+        of = "" if self.pieces is None else " of working sets"
+        return f"{state.renewals} quadratic models{of} in {state.stage} iterations"

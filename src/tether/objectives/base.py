@@ -166,8 +166,8 @@ class Objective(ABC):
         """Return H and g of F(x) = x^T H x / 2 + g^T x + constant where F is so and H cheap, else None."""
         return None
 
-    def falls_for_ever(self, x: Array, way: Array, equations: Any) -> bool | None:
-        """Say whether F has no minimum on A x = b; None: nobody knows.
+    def direction_of_fall(self, x: Array, way: Array, equations: Any) -> Array | None:
+        """Return d with A d = 0 along which F falls for ever; None: there is none, or nobody knows.
 
         A run has come to x, by this way since it was not quite as accurate.
         """
@@ -196,6 +196,10 @@ class Objective(ABC):
     def curvature(self, x: Array, form: str, batch: Indices | None = None) -> Array:
         """Return the second derivatives at x of F, or of f_B, in a form of `tether.curvature`."""
         raise NotImplementedError(f"{type(self).__name__} has no second derivatives")
+
+    def curvature_among(self, x: Array, chosen: Indices, batch: Indices | None = None) -> Array:
+        """Return the triangle of the Hessian of some variables at x."""
+        raise NotImplementedError(f"{type(self).__name__} has no second derivatives of some variables")
 
     def edge(self, x: Array) -> str:
         """Say which variables are at an end of the domain; nothing if none is."""

@@ -55,6 +55,10 @@ class Design(Rows):
         """Return the rows with these numbers."""
 
     @abstractmethod
+    def among(self, chosen: Indices) -> "Design":
+        """Return a copy of some columns, in the order of their numbers."""
+
+    @abstractmethod
     def squared_norms(self) -> Array:
         """Return ||a_i||^2 of every row."""
 
@@ -95,6 +99,10 @@ class DenseDesign(Design):
     def take(self, batch: Indices) -> Rows:
         """Return the rows with these numbers."""
         return DenseDesign(self.matrix.take(batch, axis=0))
+
+    def among(self, chosen: Indices) -> Design:
+        """Return a copy of some columns."""
+        return DenseDesign(self.matrix[:, chosen])
 
     def squared_norms(self) -> Array:
         """Return ||a_i||^2 of every row."""
@@ -146,6 +154,10 @@ class SparseDesign(Design):
     def take(self, batch: Indices) -> Rows:
         """Return the rows with these numbers."""
         return SparseRows(self.matrix, batch) if self.one_output else SparseDesign(self.matrix[batch], False)
+
+    def among(self, chosen: Indices) -> Design:
+        """Return a copy of some columns."""
+        return SparseDesign(sparse.csr_array(self.matrix[:, chosen]), self.one_output)
 
     def squared_norms(self) -> Array:
         """Return ||a_i||^2 of every row."""
@@ -235,6 +247,11 @@ class WithOnes(Design):
     def take(self, batch: Indices) -> Rows:
         """Return the rows with these numbers."""
         return _RowsWithOnes(self.design.take(batch))
+
+    def among(self, chosen: Indices) -> Design:
+        """Return a copy of some columns, the ones behind the others."""
+        inner = self.design.among(chosen[chosen < self.design.width])
+        return WithOnes(inner) if inner.width < len(chosen) else inner
 
     def squared_norms(self) -> Array:
         """Return ||a_i||^2 + 1 of every row."""

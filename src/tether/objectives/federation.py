@@ -105,6 +105,10 @@ class Federation(Objective):
         parts = [share * objective.curvature(x, form, own) for objective, own, share in self._owners(batch)]
         return np.sum(parts, axis=0)
 
+    def curvature_among(self, x: Array, chosen: Indices, batch: Indices | None = None) -> Array:
+        """Return the mean over workers of second derivatives of some variables."""
+        return np.mean([worker.curvature_among(x, chosen) for worker in self.workers], axis=0)
+
     def _owners(self, batch: Indices) -> Iterator[tuple[Objective, Indices, float]]:
         """Yield the workers that samples belong to, the numbers they have there, and their shares."""
         edges = np.cumsum([0, *(local.n_samples for local in self.objectives)])

@@ -16,17 +16,23 @@ from tether.curvature import SecondOrder
 from tether.digest import digest_of
 from tether.inputs import matrix, switch
 from tether.lazy import lazy
-from tether.names import Labels, Names, column_names
+from tether.names import Labels, column_names
 from tether.objectives.base import Evaluation, Kind, Objective, Smoothness, require_form
 from tether.objectives.design import COMPILE_FROM, Rows, as_design
-from tether.objectives.glm_curvature import curvature_of, model_of, quadratic_of, second_order_of
+from tether.objectives.glm_curvature import (
+    curvature_among,
+    curvature_of,
+    model_of,
+    quadratic_of,
+    second_order_of,
+)
 from tether.objectives.glm_data import (
+    Called,
     Coefficients,
     as_offset,
     chosen,
     column,
     fitting,
-    names_of_variables,
     require_length,
     shifted,
     variable_labels,
@@ -37,7 +43,7 @@ from tether.objectives.losses import Loss, as_loss
 from tether.objectives.losses.checks import check_loss, fingerprint
 from tether.objectives.losses.curvature import largest_curvature
 from tether.objectives.losses.kernel_codes import coded, is_built_in
-from tether.objectives.recession import falls, products_of
+from tether.objectives.recession import products_of, separation
 from tether.objectives.ridge import as_ridge
 from tether.objectives.second_moment import SecondMoment
 from tether.objectives.shares import Shares, shares_of
@@ -153,14 +159,29 @@ class GLM(Objective):
         self._nonconvexity = "" if self.proven_convex else check_loss(self.loss, self.y, self.n_outputs)
         self.design = as_design(data, one_output=self.n_outputs == 1, ones=self.fit_intercept)
         self.dim = self.design.width * self.n_outputs
-        self.names = variable_names(X, self.fit_intercept, self.n_outputs)
-        self._columns = column_names(X)
+        self._called = Called(column_names(X))
+        self.names = variable_names(self._called.columns, self.fit_intercept, self.n_outputs)
         self.ridge = as_ridge(l2, self.design.width, self.n_outputs, self.names)
 
     @property
     def l2(self) -> float | Array:
         """The weight of the ridge penalty; an array where coefficients have weights of their own."""
         return self.ridge.weights
+
+    def with_names(self, columns: Any, classes: Any = None) -> "GLM":
+        """Return the same model with names for the columns of X and, if there are several, for its classes.
+
+        Examples
+        --------
+        >>> import numpy as np, tether
+        >>> objective = tether.GLM(np.eye(2), [0.0, 1.0], "squared").with_names(["age", "income"])
+        >>> tether.solve(objective, "age == income").x.round(6)
+        array([0.5, 0.5])
+        """
+        other, width = copy.copy(self), self.design.width - self.fit_intercept
+        other._called = Called.checked(columns, classes, width, self.n_outputs)
+        other.names = variable_names(other._called.columns, self.fit_intercept, self.n_outputs)
+        return other
 
     def with_rows(self, X: Any) -> "GLM":
         """Return the model of the same samples with other columns, without a column of ones behind them.
@@ -170,16 +191,9 @@ class GLM(Objective):
         other = self._copy()
         data = matrix("X", X)
         require_length("X", data, self.n_samples)
-        other.fit_intercept, other.names, other._columns = False, None, None
+        other.fit_intercept, other.names, other._called = False, None, Called()
         other.design = as_design(data, one_output=self.n_outputs == 1)
         other.dim = other.design.width * self.n_outputs
-        return other
-
-    def with_names(self, names: Names) -> "GLM":
-        """Return the same model with names for the columns of its data."""
-        other = copy.copy(self)
-        other._columns = names
-        other.names = names_of_variables(names, self.fit_intercept, self.n_outputs)
         return other
 
     def evaluate(self, x: Array) -> Evaluation:
@@ -302,7 +316,7 @@ class GLM(Objective):
     @property
     def labels(self) -> Labels:
         """The names of the columns, where they have some, also with several outputs."""
-        return variable_labels(self._columns, self.fit_intercept, self.n_outputs, self.dim)
+        return variable_labels(self._called, self.fit_intercept, self.n_outputs, self.dim)
 
     def hessian(self) -> tuple[Any, Array] | None:
         """Return H and g of a small problem with a quadratic loss; None for all others."""
@@ -320,13 +334,17 @@ class GLM(Objective):
         require_form(self, form)
         return curvature_of(model_of(self), x, form, batch)
 
-    def falls_for_ever(self, x: Array, way: Array, equations: Any) -> bool | None:
-        """Say whether a direction separates the data."""
+    def curvature_among(self, x: Array, chosen: Indices, batch: Indices | None = None) -> Array:
+        """Return the triangle of the Hessian of some variables, of a model with one output."""
+        return curvature_among(model_of(self), x, chosen, batch)
+
+    def direction_of_fall(self, x: Array, way: Array, equations: Any) -> Array | None:
+        """Return a direction that separates the data."""
         if self.ridge.smallest > 0.0:
-            return False
+            return None
         products = products_of(self.design, self.loss, self.y, self.n_outputs, self.weights)
         settled = None if self.ridge.uniform else self.ridge.settled
-        return falls(products, equations, x, way, settled)
+        return separation(products, equations, x, way, settled)
 
     def unpack(self, x: Array) -> Coefficients:
         """Return the coefficients, (d,) or (d, K), and the intercept apart from each other."""

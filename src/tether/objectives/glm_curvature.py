@@ -110,6 +110,16 @@ def _curvature_of(model: LinearModel, x: Array, form: str, batch: Indices | None
     return _kronecker(here)
 
 
+def curvature_among(model: LinearModel, x: Array, chosen: Indices, batch: Indices | None) -> Array:
+    """Return the triangle of the Hessian of some variables, of a model with one output."""
+    with np.errstate(all="ignore"):
+        here = model.at(x, batch)
+        some = summed(model.design.among(chosen), here.curvatures(), batch)
+        triangle = gram_triangle(some, compiled=model.compiled)
+        triangle[diagonal_places(len(chosen))] += np.broadcast_to(model.ridge.weights, len(x))[chosen]
+        return triangle
+
+
 def _kronecker(here: Predicted) -> Array:
     model, k = here.model, here.model.n_outputs
     outputs, traces = np.zeros((k, k)), np.empty(len(here.z))
@@ -167,5 +177,6 @@ def second_order_of(model: LinearModel, longest: float) -> SecondOrder:
         outputs=outputs,
         concordance=rate * longest if model.convex and math.isfinite(rate) else math.inf,
         separable=outputs == 1 and is_separable(design),
+        among=design.n_entries / max(1, design.n_samples * design.width) if outputs == 1 else math.inf,
         work=work_of_gradient(design, outputs),
     )

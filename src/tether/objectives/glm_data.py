@@ -6,7 +6,30 @@ from numpy.typing import NDArray
 
 from tether.arrays import Array, Indices
 from tether.inputs import LARGEST_DIMENSION, vector
-from tether.names import INTERCEPT, PER_OUTPUT, Labels, Names, column_names, counted
+from tether.names import INTERCEPT, PER_OUTPUT, Labels, Names, as_names, counted
+
+
+class Called(NamedTuple):
+    """The names of columns and of classes, where they have any."""
+
+    columns: Names | None = None
+    classes: Names | None = None
+
+    @classmethod
+    def checked(cls, columns: Any, classes: Any, width: int, n_outputs: int) -> "Called":
+        """Return names of as many columns and classes as there are, or refuse others."""
+        own = as_names("columns", columns)
+        if len(own) != width:
+            raise ValueError(f"columns must be {width} names, one for each column of X, got {len(own)}.")
+        if classes is None:
+            return cls(own)
+        outputs = as_names("classes", classes)
+        if len(outputs) != n_outputs or n_outputs == 1:
+            raise ValueError(
+                f"classes must be {n_outputs} names, one for each class of a model of several, got "
+                f"{len(outputs)}."
+            )
+        return cls(own, outputs)
 
 
 class Coefficients(NamedTuple):
@@ -64,27 +87,25 @@ def shifted(predictions: Array, offset: Array | None) -> Array:
     return predictions if offset is None else predictions + offset
 
 
-def variable_names(table: Any, fit_intercept: bool, n_outputs: int) -> Names | None:
-    """Return the names of the columns of a data frame, "intercept" last where there is one; else None."""
-    names = column_names(table)
-    return None if names is None else names_of_variables(names, fit_intercept, n_outputs)
-
-
-def names_of_variables(columns: Names, fit_intercept: bool, n_outputs: int) -> Names | None:
-    """Return the names of the coefficients of columns, "intercept" last where there is one.
+def variable_names(columns: Names | None, fit_intercept: bool, n_outputs: int) -> Names | None:
+    """Return the names of the coefficients of columns, "intercept" last where there is one; None without.
 
     With several outputs a name would stand for several variables, so that named columns name none of them.
     """
+    if columns is None:
+        return None
     if n_outputs > 1:
         return None if counted(columns) else PER_OUTPUT
     return (*columns, INTERCEPT) if fit_intercept else columns
 
 
-def variable_labels(columns: Names | None, fit_intercept: bool, n_outputs: int, dim: int) -> Labels:
+def variable_labels(called: Called, fit_intercept: bool, n_outputs: int, dim: int) -> Labels:
     """Return what coefficients are called where they are shown, also with several outputs a column."""
+    columns, classes = called
     if columns is None or counted(columns):
-        return Labels("x", dim, None, n_outputs, fit_intercept)
-    return Labels("x", dim, (*columns, INTERCEPT) if fit_intercept else columns, n_outputs)
+        return Labels("x", dim, None, n_outputs, fit_intercept, classes=classes)
+    names = (*columns, INTERCEPT) if fit_intercept else columns
+    return Labels("x", dim, names, n_outputs, classes=classes)
 
 
 def chosen(numbers: NDArray[Any] | None, batch: Indices | None) -> Any:

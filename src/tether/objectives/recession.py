@@ -111,32 +111,26 @@ def _falling(loss: Loss, y: Any) -> Array:
     return np.where(y == 1.0, 1.0, ends) if type(loss) is Binomial else ends
 
 
-def falls(
+def separation(
     products: Products | None,
     equations: Any,
     x: Array,
     way: Array,
     settled: Callable[[], Array] | None = None,
-) -> bool | None:
-    """Say whether F falls for ever along a direction; None where nobody knows or looking would take long.
+) -> Array | None:
+    """Return d with A d = 0 along which no term rises and some fall for ever; None where none is found.
 
-    ``settled`` returns rows that the direction must be orthogonal to, beside the equations.
+    It is looked for near the direction of x, and near the ``way`` that the run took last, unless nobody knows
+    the terms or looking would take long. ``settled`` returns rows that it must be orthogonal to, beside the
+    equations.
     """
     if products is None or len(x) > LARGEST_DIM:
         return None
-    if settled is not None:
-        equations = np.vstack([_rows(equations, len(x)), settled()])
-    return True if direction_of_fall(products, equations, x, way) is not None else None
-
-
-def direction_of_fall(products: Products, equations: Any, x: Array, way: Array) -> Array | None:
-    """Return d with A d = 0 along which no term rises and some fall for ever; None where none is found.
-
-    It is looked for near the direction of x, and near the ``way`` that the run took last.
-    """
     dense, far = _rows(equations, len(x)), products.along(x)
-    for settled in SETTLED if far.max() >= min(SETTLED) else ():
-        stays = products.fixed | (far < settled)
+    if settled is not None:
+        dense = np.vstack([dense, settled()])
+    for least in SETTLED if far.max() >= min(SETTLED) else ():
+        stays = products.fixed | (far < least)
         held = _some(np.flatnonzero(stays), ROWS * len(x))
         left = Rest(np.vstack([dense, products.rows(held)]))
         if not left.any:  # nor if more terms have to stay

@@ -69,6 +69,10 @@ class Weighted(Objective):
         """Return the weighted second derivatives; of a product G (x) S / trace(S) + s, all three parts."""
         return self.weight * self.objective.curvature(x, form, batch)
 
+    def curvature_among(self, x: Array, chosen: Indices, batch: Indices | None = None) -> Array:
+        """Return the weighted second derivatives of some variables."""
+        return self.weight * self.objective.curvature_among(x, chosen, batch)
+
     @property
     def shares(self) -> Shares | None:
         """Those of f."""

@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple, TypeAlias
 
+from tether.report.measures import AGAINST, MEASURES, as_runs, require_word
 from tether.run.history import History
 from tether.run.solution import Solution
 
@@ -29,14 +30,23 @@ Cell: TypeAlias = str | int | float | Mark | None
 
 @dataclass(frozen=True)
 class Table:
-    """A table: headings and rows of words and numbers; numbers are aligned at the right.
+    """A table: headings and rows of words and numbers.
 
-    Whole numbers get commas, others four digits; who wants it differently passes words. None is a dash.
+    Whole numbers get commas, others four digits, None is a dash; who wants it differently passes words, as
+    "1.2e-06". A column of numbers, or of words that read as numbers, is aligned at the right.
     """
 
     headings: Sequence[str]
     rows: Sequence[Sequence[Cell]]
     caption: str = ""
+
+    def __post_init__(self) -> None:
+        for k, row in enumerate(self.rows):
+            if len(row) != len(self.headings):
+                raise ValueError(
+                    f"rows of a Table must have one cell for each of its {len(self.headings)} headings, got "
+                    f"{len(row)} in row {k}."
+                )
 
 
 @dataclass(frozen=True)
@@ -61,13 +71,24 @@ class Curves:
     against: str = "projections"
     show: str | None = None
 
+    def __post_init__(self) -> None:
+        as_runs("runs", self.runs)
+        require_word("against", self.against, AGAINST)
+        if self.show is not None:
+            require_word("show", self.show, MEASURES)
+
 
 @dataclass(frozen=True)
 class Figure:
-    """A figure of plotly's."""
+    """A figure of plotly's, or a dictionary with the data and the layout of one."""
 
     figure: Any = field(repr=False)
     caption: str = ""
+
+    def __post_init__(self) -> None:
+        plain = isinstance(self.figure, dict) and isinstance(self.figure.get("data"), list)
+        if not plain and not hasattr(self.figure, "to_plotly_json"):
+            raise TypeError(f"figure must be a figure of plotly's, got a {type(self.figure).__name__}.")
 
 
 Part: TypeAlias = Text | Table | Curves | Figure

@@ -20,7 +20,6 @@ if TYPE_CHECKING:
 ENDINGS = {  # other runs were stopped before they came to an end
     "CONVERGED": "Solved",
     "EXHAUSTED": "As far as rounding allows",
-    "DIVERGED": "Diverged",
 }
 SIDES = {-1: "at its lower bound", 1: "at its upper bound", 0: ""}
 
@@ -44,6 +43,8 @@ class Listing(NamedTuple):
 
 def headline(sol: "Solution") -> str:
     """Say whether it is solved, and how well."""
+    if sol.status.name == "DIVERGED":
+        return f"No answer: {sol.message.split('; ')[0]}."
     return f"{ENDINGS.get(sol.status.name, 'Stopped early')}: {certificate(sol)}."
 
 
@@ -73,9 +74,9 @@ def facts(sol: "Solution") -> list[tuple[str, str]]:
 
 
 def by(sol: "Solution") -> str:
-    """Say what solved it, and why that, if somebody chose."""
+    """Say what solved it, and why that, if it was chosen and nothing else was."""
     solver = sol.solver or sol.method
-    return f"{solver} ({sol.decisions[-1].reason})" if sol.decisions else solver
+    return f"{solver} ({sol.decisions[0].reason})" if len(sol.decisions) == 1 else solver
 
 
 def _quality(sol: "Solution") -> list[tuple[str, str]]:
@@ -102,7 +103,7 @@ def _residual(sol: "Solution") -> list[tuple[str, str]]:
 
 def _cost(sol: "Solution") -> list[tuple[str, str]]:
     counts = sol.counts
-    passes = "" if sol.problem is None else f" ({passes_of(sol):,.4g} passes over the data)"
+    passes = "" if sol.problem is None else f" ({_passes(passes_of(sol))} over the data)"
     found = [
         ("rounds", f"{counts.rounds:,} ({counted(counts.projections, 'vector')} projected)"),
         ("work", f"{counted(counts.gradients, 'component gradient')}{passes} in {sol.seconds:.3g} s"),
@@ -119,6 +120,10 @@ def _cost(sol: "Solution") -> list[tuple[str, str]]:
 def passes_of(sol: "Solution") -> float:
     """Return the passes over the data that the method took; nan where N is not known."""
     return math.nan if sol.problem is None else sol.counts.gradients / sol.problem.n_samples
+
+
+def _passes(number: float) -> str:
+    return "1 pass" if number == 1.0 else f"{number:,.4g} passes"
 
 
 def coefficients(sol: "Solution", most: int) -> Listing:
@@ -158,6 +163,19 @@ def multipliers(sol: "Solution", most: int) -> list[Listing]:
         holding = _Holding("bounds", found.bounds, active.bounds)
         listings.append(holding.listing((problem.variables,), most))
     return listings + _of_terms(sol)
+
+
+def ray(sol: "Solution", most: int) -> list[Listing]:
+    """Return the direction along which F falls for ever, where there is one."""
+    if sol.ray is None:
+        return []
+    labels = Labels("x", len(sol.x)) if sol.problem is None else sol.problem.variables
+    shown = _largest(sol.ray, most)
+    lines = tuple(Line(labels.at(int(k)), float(sol.ray[k])) for k in shown)
+    left = len(sol.ray) - len(shown)
+    return [
+        Listing("a direction along which F falls for ever", "change", lines, f"{left:,} more" if left else "")
+    ]
 
 
 def _of_equations(values: Array, labels: tuple[Labels, ...], most: int) -> list[Listing]:

@@ -89,14 +89,18 @@ class Opening:
 
     def conversation(self, way: Way, audit: float | None) -> tuple[Conversation, Run]:
         """Fill the method's open settings and start it."""
-        facts = self.engine.facts(way.problem)._replace(kinks=way.problem.region is not None)
+        region = way.problem.region
+        facts = self.engine.facts(way.problem)
+        if region is not None:
+            psi = region.polyhedral
+            facts = facts._replace(pieces=psi.coordinates, couples=psi.couples)
         warm, initial = self._x0 is not None, self._initial
         origin = np.zeros(facts.dim) if initial is None else way.lower(initial)
         start = origin if way.start is None else way.start
         if self._x0 is not None and not way.direct:
             start = way.lower(self._x0)
         elsewhere = start is not origin
-        if self.engine.local and way.problem.region is None:
+        if self.engine.local and region is None:
             start = started_inside(way.problem, start)
         conversation = Conversation(
             way.problem,
@@ -123,8 +127,8 @@ class Opening:
             ("method", repr(self.method)),
             ("accuracy", str(terms.asked)),
             ("budgets", ", ".join(limits)),
-            ("start", "as objective and constraint have it" if self._x0 is None else "x0 was given"),
-            ("audit", "never" if terms.audit is None else f"after {terms.audit:g} passes"),
+            ("start", "the default" if self._x0 is None else "x0 was given"),
+            ("audit", "never" if terms.audit is None else f"{terms.audit:g}"),
             ("seed", str(self._seed)),
             ("engine", type(self.engine).__name__),
         )

@@ -1,6 +1,7 @@
 """A solution as people read it: on a terminal, and in a notebook."""
 
 import textwrap
+from collections.abc import Iterable
 from html import escape
 from typing import TYPE_CHECKING
 
@@ -33,8 +34,8 @@ def text(sol: "Solution", most: int) -> str:
 
 
 def listings(sol: "Solution", most: int) -> list[Listing]:
-    """Return the lists that a reader wants: coefficients, then multipliers."""
-    return [account.coefficients(sol, most), *account.multipliers(sol, most)]
+    """Return the lists that a reader wants: coefficients, multipliers, and where F falls for ever."""
+    return [account.coefficients(sol, most), *account.multipliers(sol, most), *account.ray(sol, most)]
 
 
 def _listed(listing: Listing) -> str:
@@ -57,19 +58,28 @@ def number(value: float) -> str:
 
 def notebook(sol: "Solution", most: int) -> str:
     """Return a solution as a piece of HTML that looks right in light and dark notebooks."""
-    rows = "".join(
-        f"<tr><th>{escape(name)}</th><td>{escape(words)}</td></tr>" for name, words in account.facts(sol)
-    )
-    parts = [f"<p><strong>{escape(account.headline(sol))}</strong></p>", f"<table>{rows}</table>"]
-    parts += map(_html_of, listings(sol, most))
-    return f'<div class="tether-solution">{"".join(parts)}</div>'
+    facts = _table(f"{_name(name)}{_words(words)}" for name, words in account.facts(sol))
+    head = f"<p><strong>{escape(account.headline(sol))}</strong></p>"
+    return f"<div>{head}{facts}{''.join(map(_folded, listings(sol, most)))}</div>"
 
 
-def _html_of(listing: Listing) -> str:
+def _folded(listing: Listing) -> str:
     head = f"{listing.title} ({listing.rest})" if listing.rest else listing.title
-    rows = "".join(
-        f"<tr><th>{escape(line.name)}</th><td>{number(line.value)}</td><td>{escape(line.note)}</td></tr>"
-        for line in listing.lines
-    )
-    table = f"<table>{rows}</table>" if rows else ""
-    return f"<details open><summary>{escape(head)}</summary>{table}</details>"
+    lines = [f"{_name(line.name)}{_number(line.value)}{_words(line.note)}" for line in listing.lines]
+    return f"<details open><summary>{escape(head)}</summary>{_table(lines) if lines else ''}</details>"
+
+
+def _table(rows: Iterable[str]) -> str:
+    return f"<table>{''.join(f'<tr>{row}</tr>' for row in rows)}</table>"
+
+
+def _name(words: str) -> str:
+    return f'<th style="text-align: left; font-weight: normal; opacity: 0.7">{escape(words)}</th>'
+
+
+def _number(value: float) -> str:
+    return f'<td style="text-align: right; font-variant-numeric: tabular-nums">{number(value)}</td>'
+
+
+def _words(words: str) -> str:
+    return f'<td style="text-align: left">{escape(words)}</td>'

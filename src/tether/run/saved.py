@@ -26,6 +26,8 @@ def save(solution: Solution, path: Any) -> Path:
     arrays: dict[str, Any] = {"x": solution.x, "history": solution.history.table}
     if solution.history.reports is not None:
         arrays["workers"] = solution.history.reports
+    if solution.ray is not None:
+        arrays["ray"] = solution.ray
     for name in GROUPS:
         arrays |= _parts(name, getattr(solution, name))
     header = {
@@ -68,10 +70,11 @@ def load(path: Any) -> Solution:
             f"path {str(place)!r} is the checkpoint of a run, not a saved solution; call solve with this "
             "checkpoint again and save what it returns with sol.save(...)."
         ) from None
-    except Exception as error:
+    except Exception as error:  # however reading fails
+        known = isinstance(error, sealed.Unreadable)
         raise ValueError(
             f"path {str(place)!r} is not a solution that tether can read "
-            f"({str(error) or type(error).__name__}); write one with sol.save(...)."
+            f"({error if known else 'it is damaged or holds something else'}); write one with sol.save(...)."
         ) from error
 
 
@@ -82,7 +85,7 @@ class _Checkpoint(Exception):  # noqa: N818
 def _read(path: Path) -> Solution:
     header = sealed.header_of(path)
     if header.get("kind") != KIND:
-        raise _Checkpoint if "identity" in header else ValueError("it holds something else")
+        raise _Checkpoint if "identity" in header else sealed.Unreadable("it holds something else")
     header, arrays = sealed.read(path, FORMAT)
     x, table, reports = _floats(arrays["x"], 1), _floats(arrays["history"], 2), arrays.get("workers")
     counts = Counts(*(rebuilt(int, number) for number in header["counts"]))
@@ -90,6 +93,7 @@ def _read(path: Path) -> Solution:
     numbers = {name: rebuilt(float, header[name]) for name in NUMBERS}
     return Solution(
         x=x,
+        ray=_floats(arrays["ray"], 1) if "ray" in arrays else None,
         gap=rebuilt(float | None, header["gap"]),
         status=Status[header["status"]],
         counts=counts,

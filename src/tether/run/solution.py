@@ -58,6 +58,9 @@ class Solution:
         ``inequalities``, ``bounds`` and ``penalty``.
     active : Active or None
         Which inequalities, bounds and kinks of penalties hold with equality; None with equations only.
+    ray : ndarray or None
+        Where F + penalty has no minimum: a direction that leads along the constraints for ever, and on which
+        it falls, if one was found.
     status, message, success
         Why the run stopped, in words, and whether that is the accuracy asked for.
     counts : Counts
@@ -90,6 +93,7 @@ class Solution:
     seconds: float
     method: str
     active: Active | None = None
+    ray: Array | None = None
     solver: str = ""
     problem: Statement | None = None
     decisions: tuple[Decision, ...] = ()

@@ -13,7 +13,7 @@ from tether.engines.base import Engine, MemoryLost
 from tether.methods import Algorithm
 from tether.needs import Need
 from tether.problem import Facts, Problem
-from tether.requests import Descend, Gradient, Hold, Measured, Reply, Request
+from tether.requests import Descend, Gradient, Hold, Measured, Reply, Request, price_of
 from tether.run.history import Counts, Decision
 from tether.run.recession import Trail
 from tether.run.seen import (
@@ -183,7 +183,7 @@ class Conversation:
     @property
     def _may_recede(self) -> bool:
         """Whether F may fall for ever, as far as its constants go."""
-        return self.facts.smoothness.convexity == 0 and not self.facts.kinks
+        return self.facts.smoothness.convexity == 0
 
     def _is_reference(self, run: Run, reply: Measured) -> bool:
         """Say whether this is the first look at F, where the run began or would have begun."""
@@ -242,7 +242,7 @@ def price_of_gradient(request: Gradient, facts: Facts) -> float:
     metric = request.metric
     if metric is None or not np.array_equal(metric.point, request.point):
         return float(facts.n_samples)
-    return facts.n_samples * (1.0 + metric.share * facts.second_order.price(metric.form))
+    return facts.n_samples * (1.0 + metric.share * price_of(metric, facts.second_order))
 
 
 def price_of_step(walk: Descend, facts: Facts) -> float:

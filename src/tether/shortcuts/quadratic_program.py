@@ -1,7 +1,7 @@
 """One quadratic program instead of a run: quadratics whose matrix is at hand, beyond equations."""
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -12,6 +12,8 @@ from tether.problem import Facts
 from tether.qp import Answer, Program, Status, solve_program
 from tether.requests import Hold
 from tether.shortcuts.way import Way
+
+CHOICE = Choice("one quadratic program", "the objective is quadratic and its matrix is at hand")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -46,6 +48,8 @@ def solved_program(way: Way, warm: bool) -> Way | None:
     answer = solve_program(program, seconds=way.seconds)
     if answer.status is Status.INFEASIBLE:
         raise ValueError(region.contradiction())
+    if answer.status is Status.UNBOUNDED:
+        return replace(way, method=Confirmed(), start=answer.x, ray=answer.ray, choice=CHOICE, direct=True)
     if answer.status is not Status.SOLVED:
         return None
     normal = np.zeros(objective.dim) if plane is None else plane[0].T @ answer.equalities
@@ -53,7 +57,7 @@ def solved_program(way: Way, warm: bool) -> Way | None:
         "method": Confirmed(Hold(normal, *answer.duals)),
         "start": answer.x,
         "note": "the quadratic program was solved directly",
-        "choice": Choice("one quadratic program", "the objective is quadratic and its matrix is at hand"),
+        "choice": CHOICE,
         "direct": True,
     }
     constant = objective.value(np.zeros(objective.dim))

@@ -23,6 +23,7 @@ class Way:
     note: str = ""  # what was done, for the user to read
     choice: Choice | None = None  # the same, and why
     direct: bool = False  # the start is the solution: a method only confirms it
+    ray: Array | None = None  # a direction along which F falls for ever, where that is known
     seconds: float = math.inf  # for which there is time; what is thought to take longer is no shortcut
 
     @property

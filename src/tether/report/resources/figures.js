@@ -1,16 +1,19 @@
-// Figures of plotly's, in the colours of the page.
+// Figures of plotly's own making, in the colours of the page.
 
 document.querySelectorAll("figure.plotly").forEach((place) => {
-  const { data: traces, layout } = data.figures[place.dataset.key];
+  const { data: traces, layout = {} } = data.figures[place.dataset.key];
   const plot = element("div", { class: "plot" });
   place.prepend(plot);
-  const draw = () => {
+  drawn(plot, () => {
     const common = commonLayout();
-    const merged = { ...common, ...layout, font: common.font, template: undefined };
-    ["xaxis", "yaxis"].forEach((axis) => { merged[axis] = { ...common[axis], ...layout?.[axis] }; });
+    const merged = { ...common, showlegend: traces.length > 1, ...layout, font: common.font };
+    delete merged.template;
+    ["xaxis", "yaxis"].forEach((axis) => {
+      const title = { ...common[axis].title, ...(layout[axis]?.title ?? {}) };
+      merged[axis] = { ...common[axis], ...(layout[axis] ?? {}), title };
+    });
     Plotly.react(plot, traces, merged, plotSettings);
-  };
-  redraws.push(draw);
-  draw();
+  });
 });
-redrawAll();
+
+setTheme(root.dataset.theme);

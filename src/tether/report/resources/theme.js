@@ -1,61 +1,61 @@
 // Light or dark: as the reader's system has it, until the button says otherwise. Plots follow.
 
-const data = JSON.parse(document.getElementById("data").textContent);
-const redraws = []; // functions that draw a plot anew, in the colours of the moment
-
+const COLOURS = 12; // of lines, before dashes tell them apart
+const redraws = new Map(); // of each plot that was drawn: how to draw it anew, in the colours of the moment
 const root = document.documentElement;
-const system = window.matchMedia("(prefers-color-scheme: dark)");
-const isDark = () => (root.dataset.theme ? root.dataset.theme === "dark" : system.matches);
+const themeButton = document.getElementById("theme");
+
 const colour = (name) => getComputedStyle(root).getPropertyValue(`--${name}`).trim();
 
-function redrawAll() {
-  document.getElementById("theme").textContent = isDark() ? "Light" : "Dark";
+function setTheme(theme) {
+  root.dataset.theme = theme;
+  themeButton.textContent = theme === "dark" ? "Light" : "Dark";
+  themeButton.setAttribute("aria-label", `switch to ${theme === "dark" ? "light" : "dark"} colours`);
   redraws.forEach((draw) => draw());
 }
 
-document.getElementById("theme").addEventListener("click", () => {
-  root.dataset.theme = isDark() ? "light" : "dark";
-  redrawAll();
-});
-system.addEventListener("change", redrawAll);
+themeButton.addEventListener("click", () => setTheme(root.dataset.theme === "dark" ? "light" : "dark"));
+matchMedia("(prefers-color-scheme: dark)").addEventListener("change", (now) => setTheme(now.matches ? "dark" : "light"));
 
-/** The part of a plot's layout that all plots have in common. */
+/** Return the part of a layout that all plots have in common. */
 function commonLayout() {
   const axis = {
-    gridcolor: colour("grid"), linecolor: colour("line"), zerolinecolor: colour("grid"), automargin: true,
-    tickfont: { size: 12 },
+    gridcolor: colour("grid"), linecolor: colour("line"), zerolinecolor: colour("grid"), tickcolor: colour("line"),
+    ticks: "outside", ticklen: 4, automargin: true, showline: true, title: { standoff: 12 },
   };
+  const touched = matchMedia("(pointer: coarse)").matches;
   return {
-    paper_bgcolor: "rgba(0,0,0,0)", plot_bgcolor: "rgba(0,0,0,0)", showlegend: false,
-    font: { family: getComputedStyle(document.body).fontFamily, size: 13, color: colour("text") },
-    margin: { l: 8, r: 8, t: 12, b: 8 }, hovermode: "closest", autosize: true,
-    hoverlabel: { bgcolor: colour("card"), bordercolor: colour("line"), font: { color: colour("text") } },
+    paper_bgcolor: "rgba(0,0,0,0)", plot_bgcolor: "rgba(0,0,0,0)", showlegend: false, autosize: true,
+    font: { family: getComputedStyle(document.body).fontFamily, size: 13, color: colour("quiet") },
+    modebar: { bgcolor: "rgba(0,0,0,0)", color: colour("line"), activecolor: colour("accent") },
+    colorway: Array.from({ length: COLOURS }, (_, k) => colour(`series-${k}`)),
+    margin: { l: 4, r: 12, t: 12, b: 4 }, hovermode: "closest", dragmode: touched ? false : "zoom",
+    hoverlabel: { bgcolor: colour("card"), bordercolor: colour("line"), font: { color: colour("text"), size: 13 } },
     xaxis: { ...axis }, yaxis: { ...axis },
   };
 }
 
-const plotSettings = { displaylogo: false, responsive: true, displayModeBar: false };
+const plotSettings = {
+  displaylogo: false, responsive: true, modeBarButtons: [["toImage", "resetScale2d"]],
+};
 
-/** An element with attributes and children. */
-function element(tag, attributes = {}, ...children) {
-  const made = document.createElement(tag);
-  Object.entries(attributes).forEach(([name, value]) => made.setAttribute(name, value));
-  made.append(...children);
-  return made;
+const waiting = new Map(); // of each plot that nobody has come near: how to draw it
+const watch = new IntersectionObserver((seen) => {
+  seen.filter((entry) => entry.isIntersecting).forEach((entry) => begin(entry.target));
+}, { rootMargin: "800px" });
+
+function begin(plot) {
+  const draw = waiting.get(plot);
+  watch.unobserve(plot);
+  waiting.delete(plot);
+  redraws.set(plot, draw);
+  draw();
 }
 
-/** A row of buttons of which one is pressed. */
-function choice(label, options, chosen, changed) {
-  const group = element("div", { class: "choice", role: "group", "aria-label": label }, element("span", {}, label));
-  const buttons = options.map(([value, words]) => {
-    const button = element("button", { type: "button", "data-value": value }, words);
-    button.addEventListener("click", () => { press(value); changed(value); });
-    group.append(button);
-    return button;
-  });
-  const press = (value) => buttons.forEach((button) => {
-    button.setAttribute("aria-pressed", String(button.dataset.value === value));
-  });
-  press(chosen);
-  return group;
+/** Have a plot drawn once a reader comes near it, and again whenever the colours change. */
+function drawn(plot, draw) {
+  waiting.set(plot, draw);
+  watch.observe(plot);
 }
+
+window.addEventListener("beforeprint", () => [...waiting.keys()].forEach(begin));

@@ -1,0 +1,166 @@
+"""What "auto" does beyond equations with many variables: the flagship, and Newton's method on working sets.
+
+Where most variables end up on a kink or at a bound, few are left, and Newton's method among those is quick:
+it goes first where an l1 term makes that likely and projections cost nothing, and takes over from the
+flagship where that gains little on a face with few free variables. Where too many become free, the flagship
+goes on.
+"""
+
+import math
+from dataclasses import dataclass, field
+from enum import IntEnum
+from typing import Any, ClassVar, NamedTuple, final
+
+import numpy as np
+
+from tether.arrays import Array
+from tether.methods.anderson import AndersonAlgorithm, AndersonState
+from tether.methods.base import Algorithm, Choice
+from tether.methods.sequential import CROWDED, LARGEST_SET, SequentialAlgorithm, SequentialState
+from tether.polyhedral import Pieces
+from tether.problem import Facts
+from tether.requests import Arrived, Gradient, Measured, Reply, Request
+
+FEW_FREE = 0.65  # of the largest working set: so few free variables are a case for Newton's method
+SLOW_FALL = 0.3  # of the certificate over a stage
+SLOW_STAGES = 2  # in succession, which are enough
+MOSTLY = 0.5  # of the variables have an l1 term
+
+
+class Running(IntEnum):
+    """The method that runs."""
+
+    SKIP = 0
+    NEWTON = 1
+
+
+CHOICES = {
+    Running.SKIP: Choice("ProxSkip-SVRG with Anderson acceleration", "many variables are free"),
+    Running.NEWTON: Choice("Newton's method on working sets", "few variables are free"),
+}
+
+
+class BeyondState(NamedTuple):
+    """The states of both methods, and which one runs."""
+
+    skip: AndersonState
+    newton: SequentialState
+    running: int  # a `Running`
+    best: Array  # the point with the smallest certificate so far
+    certificate: float = math.inf  # there
+    last: float = math.inf  # the certificate of the stage before
+    slow: int = 0  # stages in succession that gained little
+    crowded: bool = False  # Newton's method met too many free variables
+    stages: int = 0  # of methods that ran before
+    stage: int = 0
+
+
+@final
+@dataclass(frozen=True, kw_only=True, repr=False)
+class BeyondAlgorithm(Algorithm[BeyondState]):
+    """The flagship and Newton's method on working sets, and which one is first."""
+
+    name: ClassVar[str] = "Auto"
+
+    skip: AndersonAlgorithm = field(repr=False)
+    newton: SequentialAlgorithm = field(repr=False)
+    pieces: Pieces = field(repr=False)
+    first: Running = field(repr=False)
+
+    @classmethod
+    def of(cls, skip: AndersonAlgorithm, newton: SequentialAlgorithm, facts: Facts) -> "BeyondAlgorithm":
+        """Choose the method to begin with."""
+        assert facts.pieces is not None
+        sparse = np.mean((facts.pieces.left > 0.0) & (facts.pieces.right > 0.0)) >= MOSTLY
+        first = Running.NEWTON if sparse and facts.equations == 0 else Running.SKIP
+        return cls(skip=skip, newton=newton, pieces=facts.pieces, first=first)
+
+    def start(self, x: Array, clock: int = 0) -> BeyondState:
+        """Begin with the method that is likely to be quick."""
+        return BeyondState(self.skip.start(x, clock), self.newton.start(x), self.first, x)
+
+    def warm(self, state: BeyondState) -> BeyondState:
+        """Start as both methods do."""
+        return state._replace(skip=self.skip.warm(state.skip), newton=self.newton.warm(state.newton))
+
+    def ask(self, state: BeyondState) -> Request:
+        """Ask what the running method asks."""
+        algorithm, inner = self._running(state)
+        return algorithm.ask(inner)
+
+    def tell(self, state: BeyondState, reply: Reply) -> BeyondState:
+        """Tell the running method, then look whether the other would do better."""
+        algorithm, inner = self._running(state)
+        inner = algorithm.tell(inner, reply)
+        state = state._replace(stage=state.stages + inner.stage)
+        if isinstance(reply, Measured) and reply.complete and reply.certificate < state.certificate:
+            state = state._replace(best=reply.point, certificate=reply.certificate)
+        if state.running == Running.NEWTON:
+            return self._after_newton(state._replace(newton=inner))
+        return self._after_stage(state._replace(skip=inner), reply)
+
+    def _after_newton(self, state: BeyondState) -> BeyondState:
+        """Let the flagship go on where too many variables are free, or models lead nowhere."""
+        crowded = state.newton.free > CROWDED * LARGEST_SET
+        if not crowded and not self.newton.exhausted(state.newton):
+            return state
+        skip = self.skip.warm(self.skip.start(state.newton.x, self.skip.clock(state.skip)))
+        return state._replace(
+            running=Running.SKIP, skip=skip, crowded=crowded, slow=0, last=math.inf, stages=state.stage
+        )
+
+    def _after_stage(self, state: BeyondState, reply: Reply) -> BeyondState:
+        """Let Newton's method go on where stages gain little on a face with few free variables."""
+        if isinstance(reply, Arrived) or not reply.complete:
+            return state
+        slow = state.slow + 1 if reply.certificate > SLOW_FALL * state.last else 0
+        state = state._replace(last=reply.certificate, slow=slow)
+        free = len(state.best) - int(np.count_nonzero(self.pieces.settled(state.best)))
+        over = self.skip.exhausted(state.skip)
+        if state.crowded or free > FEW_FREE * LARGEST_SET or not (slow >= SLOW_STAGES or over):
+            return state
+        return state._replace(
+            running=Running.NEWTON, newton=self.newton.start(state.best), stages=state.stage
+        )
+
+    def _running(self, state: BeyondState) -> tuple[Algorithm[Any], Any]:
+        """Return the algorithm that runs, and its state."""
+        if state.running == Running.NEWTON:
+            return self.newton, state.newton
+        return self.skip, state.skip
+
+    def estimate(self, state: BeyondState) -> Array:
+        """Return the running method's estimate."""
+        algorithm, inner = self._running(state)
+        return algorithm.estimate(inner)
+
+    def inspect(self, state: BeyondState) -> Gradient:
+        """Certify as the running method does."""
+        algorithm, inner = self._running(state)
+        return algorithm.inspect(inner)
+
+    def recovers(self, state: BeyondState) -> bool:
+        """Say that both methods do."""
+        return True
+
+    def exhausted(self, state: BeyondState) -> bool:
+        """Say whether the running method can do no more."""
+        algorithm, inner = self._running(state)
+        return algorithm.exhausted(inner)
+
+    def clock(self, state: BeyondState) -> int:
+        """Return the flagship's clock: the other draws no samples."""
+        return self.skip.clock(state.skip)
+
+    def describe(self, state: BeyondState) -> str:
+        """Say which method runs and why."""
+        return f"auto chose {self.choice(state).words} ({self.choice(state).reason})"
+
+    def choice(self, state: BeyondState) -> Choice:
+        """Return which method runs and why."""
+        return CHOICES[Running(state.running)]
+
+    def account(self, state: BeyondState) -> str:
+        """Say what the running method says."""
+        algorithm, inner = self._running(state)
+        return algorithm.account(inner)
