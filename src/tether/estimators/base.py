@@ -9,7 +9,7 @@ from sklearn.base import BaseEstimator, clone
 from sklearn.utils.validation import check_is_fitted
 
 from tether.arrays import Array
-from tether.estimators.fitting import Accuracy, Fitted, Plan, fit
+from tether.estimators.fitting import Accuracy, Fitted, Plan, fit, seed_of
 from tether.estimators.named import active_labels, named_multipliers
 from tether.estimators.restrictions import Restrictions, restricted
 from tether.estimators.table import Table, checked_rows
@@ -66,7 +66,7 @@ class LinearEstimator(BaseEstimator):
     def _solve(self, table: Table, start: Array | None = None) -> Fitted:
         """Return the model for a table."""
         variables = Variables(table.columns, switch("fit_intercept", self.fit_intercept), table.classes)
-        seed = 0 if self.random_state is None else self.random_state
+        seed = seed_of(self.random_state)
         self._response = table.response
         accuracy = Accuracy(self.method, self.tol, self.max_iter, self.max_seconds, seed)
         return fit(table, self._plan(table, variables), accuracy, start)

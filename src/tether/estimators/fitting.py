@@ -8,12 +8,13 @@ from typing import Any, NamedTuple
 import numpy as np
 from scipy import sparse
 from sklearn.exceptions import ConvergenceWarning
+from sklearn.utils import check_random_state
 
 from tether.arrays import Array
 from tether.constraints import Affine
 from tether.estimators.restrictions import Restrictions
 from tether.estimators.table import Table
-from tether.inputs import positive
+from tether.inputs import positive, positive_integer
 from tether.objectives import GLM
 from tether.objectives.losses import Loss
 from tether.penalties import L1
@@ -85,7 +86,7 @@ def fit(table: Table, plan: Plan, accuracy: Accuracy, start: Array | None = None
         x0=None if objective.loss.quadratic else first_guess(objective) if start is None else start,
         rtol=positive("tol", accuracy.tol),
         seed=accuracy.seed,
-        max_rounds=accuracy.max_iter,
+        max_rounds=None if accuracy.max_iter is None else positive_integer("max_iter", accuracy.max_iter),
         max_seconds=accuracy.max_seconds,
     )
     if not (solution.success or _is_as_good_as_it_gets(solution)):
@@ -134,6 +135,15 @@ def first_guess(objective: GLM) -> Array | None:
         return None
     best = objective.loss.best_constant(objective.y, objective.weights, objective.offset)
     return np.append(np.zeros(objective.dim - 1), best) if np.isfinite(best) else None
+
+
+def seed_of(random_state: Any) -> int:
+    """Return a seed: the number itself, 0 for None, one that is drawn from a generator."""
+    if random_state is None:
+        return 0
+    if isinstance(random_state, int | np.integer):
+        return int(random_state)
+    return int(check_random_state(random_state).randint(2**31 - 1))
 
 
 def _penalty(plan: Plan) -> list[L1]:

@@ -16,7 +16,7 @@ from tether.requests import Gradient, Measured
 from tether.run.history import Row
 from tether.run.recession import Trail, falls_on
 from tether.run.record import Record
-from tether.run.seen import Incumbent
+from tether.run.seen import Incumbent, Reference
 from tether.run.solution import Solution, Status
 from tether.run.statement import Statement
 from tether.run.turn import Conversation, Run
@@ -73,6 +73,7 @@ class Closing:
         else:
             run, best = self._exact(run, best, rows)
             run, ending = self._receding(run, best, ending, rows)
+            run = self._referred(run, best)
         return self._answer(run, best, ending, rows)
 
     def _with_estimate(self, run: Run, status: Status, rows: list[Row]) -> Run:
@@ -88,7 +89,7 @@ class Closing:
     def _exact(self, run: Run, best: Incumbent, rows: list[Row]) -> tuple[Run, Incumbent]:
         """Return the best point in the user's variables, feasible, with a certificate by projection."""
         problem, x = self.way.original, self.way.lift(best.x)
-        if problem.residual(x) > RESIDUAL_LIMIT * (1.0 + norm(x)):
+        if problem.residual(x) > RESIDUAL_LIMIT * (1.0 + norm(x)) and not self.way.exact:
             x = self.conversation.engine.project(problem, x)
         if best.exact and np.array_equal(x, best.x) and problem is self.conversation.problem:
             return run, best
@@ -106,6 +107,15 @@ class Closing:
         row = self.record.row(run, reply, self._accuracy(run).gap(found))
         rows.append(row._replace(residual=problem.residual(x)))
         return run, found if reply.complete else found._replace(certificate=math.nan)
+
+    def _referred(self, run: Run, best: Incumbent) -> Run:
+        """Measure F at the origin, if only that can tell whether a solution is accurate for its size."""
+        if not self.way.exact or self._accuracy(run).allows(self._gap(run, best), best):
+            return run
+        origin = self.conversation.engine.project(self.conversation.problem, np.zeros(len(best.x)))
+        reply = self.conversation.look(run, origin)
+        counts = run.counts.plus_audit(reply.work)
+        return run._replace(counts=counts, reference=Reference.at(reply))
 
     def _receding(self, run: Run, best: Incumbent, ending: Ending, rows: list[Row]) -> tuple[Run, Ending]:
         """Say of an accurate point, or of one that is as accurate as can be, that F has no minimum."""

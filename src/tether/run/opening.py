@@ -99,7 +99,7 @@ class Opening:
         start = origin if way.start is None else way.start
         if self._x0 is not None and not way.direct:
             start = way.lower(self._x0)
-        elsewhere = start is not origin
+        elsewhere = start is not origin and not way.exact
         if self.engine.local and region is None:
             start = started_inside(way.problem, start)
         conversation = Conversation(
@@ -109,14 +109,15 @@ class Opening:
             facts,
             audit,
             cache(partial(self.engine.project, way.problem, origin)) if elsewhere else None,
-            refers=elsewhere and facts.smoothness.convexity == 0 and self._is_everywhere(facts, warm),
+            refers=elsewhere and self._may_refer(facts, warm),
         )
         run = conversation.begin(start, warm)
         return conversation, run._replace(decisions=(*decisions_before(way, facts), *run.decisions))
 
-    def _is_everywhere(self, facts: Facts, warm: bool) -> bool:
-        """Say whether F is sure to be finite at the default start, also if x0 is given."""
-        return self._objective.domain is None and (facts.proven_convex or not warm)
+    def _may_refer(self, facts: Facts, warm: bool) -> bool:
+        """Say whether F has to be measured at the default start, and is sure to be finite there."""
+        everywhere = self._objective.domain is None and (facts.proven_convex or not warm)
+        return facts.smoothness.convexity == 0 and everywhere
 
     def statement(self, way: Way, facts: Facts, terms: Terms) -> Statement:
         """Return what the run is about, and what it takes to have it again."""

@@ -23,6 +23,11 @@ class SolvedProgram(Way):
     answer: Answer
     constant: float  # F(0)
 
+    @property
+    def exact(self) -> bool:
+        """That it is."""
+        return True
+
     def gap(self, x: Array, normal: Array, scale: float) -> float:
         """Return what the dual of the program leaves of F + psi."""
         value = self.problem.objective.value(x) + self._psi(x)

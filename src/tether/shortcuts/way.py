@@ -27,6 +27,11 @@ class Way:
     seconds: float = math.inf  # for which there is time; what is thought to take longer is no shortcut
 
     @property
+    def exact(self) -> bool:
+        """Whether the start is the solution, as far as rounding allows."""
+        return False
+
+    @property
     def inner(self) -> Tolerance:
         """The accuracy to ask of the run."""
         return self.asked
