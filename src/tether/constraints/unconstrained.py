@@ -62,7 +62,7 @@ class Unconstrained(Constraint):
 
     def tangent_space(self, dim: int) -> Subspace:
         """Return the whole space."""
-        return Kernel(sparse.csr_array((0, dim)))
+        return Kernel(np.zeros((0, dim)))
 
     @property
     def words(self) -> str:

@@ -4,7 +4,7 @@ import math
 from typing import NamedTuple
 
 from tether.curvature import DIAGONAL, FULL, KRONECKER, length_of
-from tether.methods.newton import NewtonAlgorithm, work_of_sample
+from tether.methods.newton import NewtonAlgorithm, work_of_request
 from tether.problem import Facts
 from tether.requests import Arrived, Reply
 
@@ -28,7 +28,7 @@ class Costs(NamedTuple):
     def of(cls, facts: Facts, newton: NewtonAlgorithm | None) -> "Costs":
         """Return the costs for a problem."""
         apart = facts.step_work == 0.0
-        ratio = ROUND_PRICE if apart else _round(facts) / (facts.n_samples * work_of_sample(facts))
+        ratio = ROUND_PRICE if apart else _round(facts) / work_of_request(facts)
         a_pass, a_round = 1.0 / (1.0 + ratio), ratio / (1.0 + ratio)
         likely = math.inf
         if newton is not None:

@@ -28,10 +28,10 @@ from tether.problem import Facts
 from tether.requests import Curvature, Gradient, Measured, Reply
 
 FIRST_RENEWAL = 6  # iterations after which a metric that is not the Hessian is first renewed
-ALWAYS = 0.3  # passes: second derivatives that cost less are taken with every gradient
+ALWAYS = 0.3  # requests: second derivatives that cost less are taken with every gradient
 SPECTRUM_LIMIT = 300  # variables up to which the smallest eigenvalue of every metric is looked at
 MANY_SAMPLES, FEW_SAMPLES = 12, 4  # a column: make a Kronecker metric as good as all do, or good enough
-DEAREST_HESSIAN = 150.0  # passes, beyond which its diagonal has to do
+DEAREST_HESSIAN = 150.0  # requests, beyond which its diagonal has to do
 DEAREST_RENEWAL = 5.0  # passes that a Kronecker metric of more than few samples may cost
 ALWAYS_APART = 10.0  # the same for workers, who save a round by it
 FAILURES = 3  # after which no second derivatives are asked for
@@ -44,6 +44,7 @@ LARGEST_MODEL = 500  # variables up to which models are of all of them
 CHEAP_MODEL = 2.0  # iterations of sequential programs: a Hessian that costs less is always taken
 PROGRAM_STEPS = 10.0  # factorisations that a quadratic program takes
 PRODUCTS = 15.0  # of a factorisation in a nanosecond
+TALK = 4e5  # nanoseconds that a request takes besides its work
 
 
 class NewtonState(NamedTuple):
@@ -117,8 +118,7 @@ class Newton(Method):
         exact = form == FULL or (form == DIAGONAL and facts.second_order.separable)
         share = self.sample or (_enough(facts) if form == KRONECKER else 1.0)
         inner = LBFGS(memory=self.memory or (10 if exact else 20)).prepare(facts)
-        taking = facts.second_order.price(form)
-        price = price_of_renewal(form, facts) - (1.0 - min(1.0, share)) * taking
+        price = price_of_renewal(form, facts, min(1.0, share))
         cheap = ALWAYS if facts.n_workers == 1 else ALWAYS_APART
         settings: dict[str, Any] = {
             "form": form,
@@ -175,22 +175,32 @@ def form_or_best(form: str, facts: Facts) -> str:
     return FULL if price_of_renewal(FULL, facts) <= limit else offered[1]
 
 
-def price_of_renewal(form: str, facts: Facts) -> float:
-    """Return what second derivatives of all samples and their factorisation cost, in passes."""
+def price_of_renewal(form: str, facts: Facts, share: float = 1.0) -> float:
+    """Return what second derivatives of a share of all samples and their factorisation cost, in requests.
+
+    A request is a pass, and what the conversation about it takes; that counts where there is little data.
+    """
     p, m, width = float(facts.dim), float(facts.equations), facts.dim / facts.second_order.outputs
     products = {
         FULL: p**3 / 3 + m * p * (p + m),
         KRONECKER: 15.0 * width**3 + m * p * (4.0 * width + m),
         DIAGONAL: m * m * p,
     }[form]
-    return facts.second_order.price(form) + products / (PRODUCTS * facts.n_samples * work_of_sample(facts))
+    a_pass = facts.n_samples * work_of_sample(facts)
+    taking = share * facts.second_order.price(form) * a_pass
+    return (taking + products / PRODUCTS) / work_of_request(facts)
+
+
+def work_of_request(facts: Facts) -> float:
+    """Return the nanoseconds of a pass and of what is said about it, about."""
+    return facts.n_samples * work_of_sample(facts) + TALK
 
 
 def price_of_program(form: str, facts: Facts) -> float:
     """Return what the minimum of a quadratic model on a region costs, in passes, about."""
     p = float(facts.dim)
     products = PROGRAM_STEPS * (p**3 / 3 if form != DIAGONAL else 100.0 * p)
-    return products / (PRODUCTS * facts.n_samples * work_of_sample(facts))
+    return products / (PRODUCTS * work_of_request(facts))
 
 
 def work_of_sample(facts: Facts) -> float:
@@ -220,7 +230,7 @@ class NewtonAlgorithm(Algorithm[NewtonState]):
     exact: bool = field(repr=False)  # the metric is the Hessian
     concordance: float = field(repr=False)
     outputs: int = field(repr=False)
-    price: float = field(repr=False)  # of a renewal, in passes
+    price: float = field(repr=False)  # of a renewal, in requests
     always: bool = field(repr=False)  # take second derivatives with every gradient
     spectrum: bool = field(repr=False)
 

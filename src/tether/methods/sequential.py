@@ -66,7 +66,7 @@ class SequentialAlgorithm(Algorithm[SequentialState]):
     share: float
     concordance: float = field(repr=False)
     outputs: int = field(repr=False)
-    price: float = field(repr=False)  # of a renewal, in passes
+    price: float = field(repr=False)  # of a renewal, in requests
     always: bool = field(repr=False)  # take second derivatives with every gradient
     spectrum: bool = field(repr=False)
     pieces: Pieces | None = field(default=None, repr=False)  # for working sets; None: models of all variables
