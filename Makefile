@@ -3,7 +3,7 @@ PYTHON ?= python3
 VENV   := .venv
 BIN    := $(VENV)/bin
 
-.PHONY: demo test test-slow fuzz bench profile lint format clean
+.PHONY: demo test test-slow fuzz bench profile gallery lint format clean
 
 demo: $(VENV)/.demo
 	$(BIN)/tether demo
@@ -11,7 +11,7 @@ demo: $(VENV)/.demo
 test: $(VENV)/.dev
 	$(BIN)/python -m pytest -n auto -m "not slow"
 
-# Real Flower deployments and simulations on this machine, one after the other: minutes.
+# Real Flower deployments and simulations and pages in a real browser on this machine, one after the other: minutes.
 test-slow: $(VENV)/.dev
 	$(BIN)/python -m pytest -m slow
 
@@ -29,6 +29,10 @@ bench: $(VENV)-bench/.done
 PROFILE ?= --docs docs
 profile: $(VENV)-bench/.done
 	$(VENV)-bench/bin/python benchmarks/profiles.py $(PROFILE)
+
+# Draws the pictures of the examples again, into docs; EXAMPLES="plot_digits" for some.
+gallery: $(VENV)/.dev
+	MPLBACKEND=Agg $(BIN)/python examples/gallery.py $(EXAMPLES)
 
 lint: $(VENV)/.dev
 	$(BIN)/ruff format --check .

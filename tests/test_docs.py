@@ -6,7 +6,15 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).parents[1]
-PAGES = ["README.md", "docs/stepping.md", "docs/losses.md", "docs/networks.md", "docs/beyond-planes.md"]
+PAGES = [
+    "README.md",
+    "docs/stepping.md",
+    "docs/losses.md",
+    "docs/networks.md",
+    "docs/beyond-planes.md",
+    "docs/expressions.md",
+]
+PAGES += ["docs/report.md"]
 
 
 def snippets(page):
@@ -16,7 +24,8 @@ def snippets(page):
 
 
 @pytest.mark.parametrize("page", PAGES)
-def test_the_snippets_of_a_page_run_in_order(page, capsys):
+def test_the_snippets_of_a_page_run_in_order(page, capsys, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)  # for what they write
     names = {}
     found = snippets(page)
     assert found

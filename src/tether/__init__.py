@@ -3,6 +3,9 @@
 minimise F(x) = (1/N) sum_i f_i(x)  subject to  A x = b
 """
 
+from importlib import import_module
+from typing import Any
+
 from tether import engines, methods, splits, theory
 from tether.constraints import (
     Affine,
@@ -15,6 +18,9 @@ from tether.constraints import (
     Unconstrained,
 )
 from tether.engines import Engine, Serial
+from tether.expressions import constraints_of
+from tether.extras import extra
+from tether.inputs import InfeasibleError
 from tether.objectives import (
     GLM,
     Federation,
@@ -29,7 +35,9 @@ from tether.objectives import (
 )
 from tether.penalties import L1, differences, graph_differences, grid_differences
 from tether.run.callback import CallbackError
-from tether.run.solution import Counts, History, Solution, Status
+from tether.run.history import Counts, History
+from tether.run.saved import load
+from tether.run.solution import Solution, Status
 from tether.solve import Moment, iterate, solve
 
 __version__ = "0.1.0"
@@ -47,6 +55,7 @@ __all__ = [
     "FiniteSum",
     "Flow",
     "History",
+    "InfeasibleError",
     "Loss",
     "Moment",
     "NonNegative",
@@ -61,6 +70,7 @@ __all__ = [
     "Status",
     "Unconstrained",
     "__version__",
+    "constraints_of",
     "differences",
     "engines",
     "from_jax",
@@ -68,11 +78,40 @@ __all__ = [
     "graph_differences",
     "grid_differences",
     "iterate",
+    "load",
     "methods",
     "solve",
     "splits",
     "theory",
 ]
+
+
+_ESTIMATORS = (
+    "ConstrainedGLM",
+    "ConstrainedLasso",
+    "ConstrainedLogisticRegression",
+    "ConstrainedPoisson",
+    "ConstrainedRidge",
+    "FairLogisticRegression",
+    "FusedLasso",
+    "GeneralizedLasso",
+    "LogContrastRegressor",
+    "NonNegativeRegressor",
+    "TrendFilter",
+)
+__all__ += [*_ESTIMATORS, "estimators", "inference"]
+
+
+def __getattr__(name: str) -> Any:
+    """Load what takes long to import, or needs scikit-learn, when it is asked for."""
+    if name == "report":
+        return extra("report", "tether.report")
+    if name == "inference":
+        return import_module("tether.inference")
+    if name == "estimators" or name in _ESTIMATORS:
+        rooms = extra("estimators", "tether.estimators")
+        return rooms if name == "estimators" else getattr(rooms, name)
+    raise AttributeError(f"module 'tether' has no attribute {name!r}")
 
 
 def __dir__() -> list[str]:

@@ -50,7 +50,7 @@ def digits_problem() -> tuple[GLM, Affine]:
 
 
 def run(console: Console, folder: Path) -> dict[str, Solution]:
-    """Solve the digits problem with every method, print a table, and draw a picture."""
+    """Solve the digits problem with every method, print a table, draw a picture and write a page."""
     objective, constraint = digits_problem()
     console.print(
         f"Multinomial logistic regression on {objective.n_samples:,} digits, {objective.dim} weights, "
@@ -112,7 +112,7 @@ def _table(solutions: dict[str, Solution], best: float, n_samples: int) -> Table
 
 def _draw(console: Console, solutions: dict[str, Solution], best: float, folder: Path) -> None:
     try:
-        from tether.report import plot_convergence
+        from tether.report import plot_convergence, write_report
     except ImportError:
         console.print('For a picture of the runs: pip install "tether[report]"')
         return
@@ -122,4 +122,8 @@ def _draw(console: Console, solutions: dict[str, Solution], best: float, folder:
         best=best,
         title="Loss against projections: digits, 20 linear constraints",
     )
+    page = write_report(
+        folder / "tether-demo.html", solutions, best=best, title="Digits under 20 linear equations"
+    )
     console.print(f"\nThe picture, loss against projections: {path}", highlight=False, soft_wrap=True)
+    console.print(f"The page, to look around in with a browser: {page}", highlight=False, soft_wrap=True)

@@ -19,7 +19,6 @@ from tether.engines.flower.engine import Flower
 from tether.engines.flower.messages import Privacy
 from tether.engines.flower.privacy import Releases
 from tether.methods import Method
-from tether.run.solution import Solution
 from tether.solve import solve
 
 __all__ = ["client_app", "server_app"]
@@ -65,7 +64,7 @@ def server_app(method: str | Method | None = None, constraint: Constraint | None
         if engine.releases is not None:
             _say_epsilon(engine.releases, float(config.get("delta", 1e-5)))
         if config.get("output"):
-            _write(Path(str(config["output"])), solution)
+            solution.save(Path(str(config["output"])))
 
     return app
 
@@ -127,10 +126,3 @@ def _say_epsilon(releases: Releases, delta: float) -> None:
         delta,
         max(releases.counts),
     )
-
-
-def _write(path: Path, solution: Solution) -> None:
-    history = solution.history
-    tables: dict[str, Any] = {f"workers_{name}": table for name, table in history.workers.items()}
-    tables |= history.to_dict()
-    np.savez(path, x=solution.x, fun=solution.fun, **tables)

@@ -31,6 +31,20 @@ _LONGEST_TEXT = 60
 Place = tuple[int, ...]
 
 
+class InfeasibleError(ValueError):
+    """What is asked for contradicts itself: no x satisfies all of it.
+
+    Examples
+    --------
+    >>> import numpy as np, tether
+    >>> try:
+    ...     tether.solve(tether.Quadratic(matrix=np.eye(2)), ["x[0] >= 1", "x[0] <= 0"])
+    ... except tether.InfeasibleError as error:
+    ...     print(error)
+    the constraints contradict each other: 'x[0] >= 1' and 'x[0] <= 0'; relax or drop one of them.
+    """
+
+
 class Limit(NamedTuple):
     """How large a number may be, and what to do about a larger one."""
 

@@ -9,12 +9,12 @@ import json
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from difflib import get_close_matches
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from tether.arrays import Indices
-from tether.inputs import plain_array
+from tether.inputs import plain_array, shown
 
 Names = tuple[str, ...]
 OBJECTIVE = "variable of the objective"
@@ -27,6 +27,44 @@ class Number(str):
     """A label that is a whole number."""
 
     __slots__ = ()
+
+
+class Labels(NamedTuple):
+    """What each of some variables or rows is called when it is shown.
+
+    Examples
+    --------
+    >>> Labels("x", 3, ("age", "height", "intercept")).at(1), Labels("equation", 2, of="constraint[1]").at(0)
+    ('height', 'equation 0 of constraint[1]')
+    >>> plain, wide = Labels("x", 3, intercept=True), Labels("x", 6, outputs=3)
+    >>> plain.at(1), plain.at(2), wide.at(5)
+    ('x[1]', 'intercept', 'W[1, 2]')
+    """
+
+    word: str  # "x" for variables
+    size: int  # how many there are
+    names: Names | None = None  # of all, or of columns with several outputs each
+    outputs: int = 1  # K: variables are W.ravel() for W of shape (d, K)
+    intercept: bool = False  # whether the last of unnamed variables, or row of W, is one
+    of: str = ""  # what the rows belong to, where that has to be said
+    classes: Names | None = None  # what the outputs are called, if not by their numbers
+
+    def at(self, k: int) -> str:
+        """Return what number k is called."""
+        place, output = divmod(k, self.outputs)
+        name = self._name(place)
+        if self.outputs == 1:
+            return f"{name or f'x[{place}]'}{self.of and f' of {self.of}'}"
+        shown = output if self.classes is None else self.classes[output]
+        return f"{name}[{shown}]" if name else f"W[{place}, {shown}]"
+
+    def _name(self, place: int) -> str:
+        """Return the name that a variable, column or row has; empty for variables without."""
+        if self.names is not None:
+            return self.names[place]
+        if self.intercept and (place + 1) * self.outputs == self.size:
+            return INTERCEPT
+        return "" if self.word == "x" else f"{self.word} {place}"
 
 
 def column_names(table: Any) -> Names | None:
@@ -73,7 +111,7 @@ def places(argument: str, part: str, own: Names, names: Names, whole: str = OBJE
     for name in own:
         if name not in place:
             raise ValueError(
-                f"{argument} has the {part} {name!r}, which is no {whole}; {_nearest(name, names)}."
+                f"{argument} has the {part} {name!r}, which is no {whole}; {nearest(name, names)}."
             )
     for labels in (own, names):
         doubles = [name for name, count in Counter(labels).items() if count > 1 and name in own]
@@ -113,6 +151,23 @@ def require_all(argument: str, part: str, own: Names, names: Names, whole: str =
         raise ValueError(f"{argument} has no {part} {missing[0]!r}; give one for every {whole}.")
 
 
+def nearest(name: str, names: Names) -> str:
+    """Return which of the names may be meant by one that is none of them, in words for an error."""
+    if not isinstance(name, Number):  # numbers that look alike are not alike
+        alike = [other for other in names if other.casefold() == name.casefold()]
+        close = alike or get_close_matches(name, names, n=1)
+        if close:
+            return f"perhaps {close[0]!r} is meant"
+    return f"there are {few(names)}"
+
+
+def as_names(argument: str, value: Any) -> Names:
+    """Return labels as names, or refuse what is no sequence of labels."""
+    if isinstance(value, str) or not isinstance(value, Iterable):
+        raise TypeError(f"{argument} must be a list of names, got {shown(value)}.")
+    return tuple(map(_label, value))
+
+
 def common_names(known: Sequence[Names | None], worker: str = "worker") -> Names | None:
     """Return the names of the variables, which all workers that know some must share."""
     named = [(k, names) for k, names in enumerate(known) if names is not None]
@@ -123,7 +178,7 @@ def common_names(known: Sequence[Names | None], worker: str = "worker") -> Names
         if decide(names, common):
             raise ValueError(
                 f"objectives must name their columns alike, in the same order: {worker} {first} has "
-                f"{_few(common)} and {worker} {k} has {_few(names)}; reorder or rename them."
+                f"{few(common)} and {worker} {k} has {few(names)}; reorder or rename them."
             )
     return common
 
@@ -156,14 +211,8 @@ def _label(label: object) -> str:
     return Number(label) if whole else str(label)
 
 
-def _nearest(name: str, names: Names) -> str:
-    close = get_close_matches(name, names, n=1)
-    if close and not isinstance(name, Number):  # numbers that look alike are not alike
-        return f"perhaps {close[0]!r} is meant"
-    return f"there are {_few(names)}"
-
-
-def _few(names: Names) -> str:
+def few(names: Names) -> str:
+    """Return the first of some names in words, and how many more there are."""
     listed = ", ".join(map(repr, names[:_SHOWN_NAMES]))
     more = len(names) - _SHOWN_NAMES
     return f"{listed} and {more} more" if more > 0 else listed

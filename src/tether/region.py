@@ -14,6 +14,7 @@ from scipy import sparse
 from tether.arrays import Array, Indices
 from tether.digest import digest_of
 from tether.feasible import Feasible, contradiction
+from tether.inputs import InfeasibleError
 from tether.lazy import lazy
 from tether.polyhedral import Duals, Pieces, Polyhedral
 from tether.prox import Infeasible, Prox, Proximal
@@ -88,7 +89,7 @@ class Region:
         try:
             found = compute()
         except Infeasible as error:
-            raise ValueError(self.contradiction()) from error
+            raise InfeasibleError(self.contradiction()) from error
         if self.residual(found.point) > UNSOUND * (1.0 + float(np.linalg.norm(found.point))):
             raise ArithmeticError(
                 "the projection missed the constraint: rows or bounds may be nearly contradictory or badly "

@@ -27,11 +27,12 @@ from tether.penalties import L1
 from tether.requests import Reply
 from tether.run.budgets import Budgets, Clock
 from tether.run.callback import Callback, Listener, as_callback
+from tether.run.history import Counts
 from tether.run.keeper import Keeper
 from tether.run.opening import Asked, Opening, Terms, as_audit, as_objective
 from tether.run.progress import progress
 from tether.run.record import Record
-from tether.run.solution import Counts, Solution
+from tether.run.solution import Solution
 from tether.run.supervisor import Bystander, Supervisor
 from tether.run.turn import Conversation, Question, Run
 from tether.run.verdict import Accuracy, Judge
@@ -40,7 +41,7 @@ from tether.threads import one_blas_thread
 from tether.tolerance import Tolerance
 
 #: What x may have to satisfy.
-Restriction: TypeAlias = Constraint | LinearConstraint | Bounds
+Restriction: TypeAlias = Constraint | LinearConstraint | Bounds | str
 
 
 class Moment(NamedTuple):
@@ -80,10 +81,11 @@ def solve(
     objective : Objective
         `GLM`, `Quadratic`, `Separable`, `FiniteSum`, `from_jax(...)` or `from_torch(...)`;
         `Federation([...])` for workers that keep their data.
-    constraint : Constraint, scipy.optimize.LinearConstraint, scipy.optimize.Bounds or a list, optional
-        `Affine`, `Range`, `Flow`, `Consensus`, `Simplex`, `NonNegative`; several hold together; none means no
-        constraint. Columns that have names (of a pandas DataFrame) are matched with those of the objective's
-        data by name; SciPy keeps no names.
+    constraint : Constraint, scipy.optimize.LinearConstraint, scipy.optimize.Bounds, str or a list, optional
+        `Affine`, `Range`, `Flow`, `Consensus`, `Simplex`, `NonNegative`, or an expression such as
+        ``"age_30 <= age_40"`` in the names of the variables (see `constraints_of`), which are x[0], x[1], ...
+        where the data has none. Several hold together; none means no constraint. Columns that have names (of
+        a pandas DataFrame) are matched with those of the objective's data by name; SciPy keeps no names.
     method : str or Method, default "auto"
         A short name or an object from `tether.methods`. "auto" also takes shortcuts where they pay: small
         quadratics are solved by one linear system, and the data of a linear model is projected once where
@@ -165,8 +167,9 @@ def solve(
                 budgets=terms.budgets,
                 clock=clock,
                 listener=listener,
-                record=Record(conversation.facts, reporter),
+                record=Record(conversation.facts, reporter, way.residual),
                 keeper=keeper,
+                statement=opening.statement(way, conversation.facts, terms),
             )
             solution = _solution(conversation, run, supervisor)
             reporter.end(solution.message)

@@ -89,8 +89,7 @@ class Deployment:
         """Wait for a run that ends well and return what it wrote."""
         assert self.field.finish(name, 150) == 0 and self.output.exists(), self.field.said(name)[-3000:]
         assert "without its memory" not in self.field.said(name)
-        with np.load(self.output) as file:
-            return dict(file)
+        return tether.load(self.output)
 
     def wait_for_words(self, words, run):
         self.field.wait_for(lambda: words in self.field.said(run), 90, run)
@@ -171,10 +170,10 @@ def server_app_and_link_die(field, place):
     place.start_run("third")
     there = place.end("third")
     here = tether.solve(federation(), method="skip", tol=0, max_rounds=3)
-    np.testing.assert_allclose(there["x"], here.x, rtol=0, atol=1e-12)
-    assert there["rounds"][-1] == here.counts.rounds
+    np.testing.assert_allclose(there.x, here.x, rtol=0, atol=1e-12)
+    assert there.history["rounds"][-1] == here.counts.rounds
     assert all(field.running[f"node{k}"].poll() is None for k in range(2))  # the nodes were left alone
-    return float(np.diff(there["seconds"]).max())
+    return float(np.diff(there.history["seconds"]).max())
 
 
 def nodes_die(field, place, timeout):
@@ -207,8 +206,8 @@ def other_nodes_take_over(field, place):
     place.start_node(1, key=2)
     place.start_run("last", method="proxskip", max_rounds=walks + 2)
     there = place.end("last")
-    assert there["rounds"][-1] == walks + 2
-    assert np.isfinite(there["x"]).all() and there["fun"] < federation().value(np.zeros(5))
+    assert there.history["rounds"][-1] == walks + 2
+    assert np.isfinite(there.x).all() and there.fun < federation().value(np.zeros(5))
 
 
 # --- wrong starts ----------------------------------------------------------------------------------------

@@ -34,9 +34,9 @@ def test_the_template_gives_what_a_federation_in_one_process_gives(field):
 
     federation = tether.Federation([_local(field.folder, k) for k in range(WORKERS)])
     here = tether.solve(federation, method="skip", tol=0, max_rounds=ROUNDS)
-    with np.load(output) as there:
-        np.testing.assert_allclose(there["x"], here.x, rtol=0, atol=1e-12)
-        assert there["workers_value"].shape[1] == WORKERS
+    there = tether.load(output)
+    np.testing.assert_allclose(there.x, here.x, rtol=0, atol=1e-12)
+    assert there.history.workers["value"].shape[1] == WORKERS == there.problem.n_workers
     assert np.abs(here.x).max() > 0.1
     assert "max_rounds is used up" in said and "HTTP Request" not in said
 

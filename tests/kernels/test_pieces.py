@@ -5,6 +5,7 @@ import pytest
 from scipy import sparse
 
 import tether
+from tether.kernels.codes import NO_PARAMETERS
 from tether.objectives.compiled import FACTOR, Compiled, Model, compile_model
 from tether.objectives.losses.kernel_codes import coded
 from tether.objectives.walk import Averaging, Walk, walk_in_numpy
@@ -42,8 +43,8 @@ KINDS = {
 
 
 def compiled(objective: tether.GLM) -> Compiled:
-    model = Model(*coded(objective.loss), objective.y, objective.weights, objective.n_outputs, objective.l2)
-    return compile_model(objective.design, model)
+    samples = objective.y, objective.weights, objective.offset, objective.n_outputs
+    return compile_model(objective.design, Model(*coded(objective.loss), *samples, objective.ridge))
 
 
 def model(loss: str, kind: str, ones: bool, l2: float = 0.1) -> tether.GLM:
@@ -51,8 +52,15 @@ def model(loss: str, kind: str, ones: bool, l2: float = 0.1) -> tether.GLM:
     rng = np.random.default_rng(1)
     X = rng.standard_normal((N, D)) * (rng.random((N, D)) < np.geomspace(0.02, 0.8, D))
     data = sparse.csr_array(X) if kind == "sparse" else X
-    weights = rng.random(N) if ones else None
-    return tether.GLM(data, LABELS[loss](rng), loss, l2=l2, fit_intercept=ones, sample_weight=weights)
+    options = {}
+    if ones:  # and everything else that a model may have
+        options = {
+            "fit_intercept": True,
+            "sample_weight": rng.random(N),
+            "l2": np.append(np.full(D, l2), 0.0),
+        }
+        options |= {} if loss == "multinomial" else {"offset": 0.5 * rng.standard_normal(N)}
+    return tether.GLM(data, LABELS[loss](rng), loss, **({"l2": l2} | options))
 
 
 def walk_of(objective: tether.GLM, pieces: Pieces, steps: int, batch: int, anchored: bool) -> Walk:
@@ -215,7 +223,7 @@ def test_factors_of_a_quadratic_agree(kind):
         factors=sparse.csr_array(rows) if kind == "sparse" else rows, linear=rng.standard_normal(D)
     )
     fast = compile_model(
-        objective.form.design, Model(FACTOR, 0.0, np.zeros(N), None, 1, 0.0, objective.linear)
+        objective.form.design, Model(FACTOR, NO_PARAMETERS, np.zeros(N), linear=objective.linear)
     )
     x, anchor = rng.standard_normal((2, D))
     for there in (None, anchor):

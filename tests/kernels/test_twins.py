@@ -6,6 +6,7 @@ from scipy import sparse
 
 import tether
 from tether import threads
+from tether.kernels.codes import NO_PARAMETERS
 from tether.objectives.compiled import FACTOR, Compiled, Model, compile_model
 from tether.objectives.losses.kernel_codes import coded
 from tether.objectives.walk import Averaging, Walk, walk_in_numpy
@@ -17,26 +18,37 @@ LABELS = {
     "multinomial": lambda rng: np.arange(N) % 3,
     "huber": lambda rng: 3 * rng.standard_normal(N),
     "poisson": lambda rng: rng.poisson(1.0, N),
+    "binomial": lambda rng: rng.random(N).round(1),
+    "gamma": lambda rng: rng.gamma(2.0, size=N),
+    "tweedie": lambda rng: rng.gamma(2.0, size=N) * (rng.random(N) < 0.6),
+    "quantile-smoothed": lambda rng: rng.standard_normal(N),
 }
 
 
 def compiled(objective: tether.GLM) -> Compiled:
     known = coded(objective.loss)
-    model = Model(*known, objective.y, objective.weights, objective.n_outputs, objective.l2)
-    return compile_model(objective.design, model)
+    samples = objective.y, objective.weights, objective.offset, objective.n_outputs
+    return compile_model(objective.design, Model(*known, *samples, objective.ridge))
 
 
 def model(loss: str, kind: str, *, ones: bool, weighted: bool, dtype: type = np.float64) -> tether.GLM:
     rng = np.random.default_rng(1)
     X = (rng.standard_normal((N, D)) * (rng.random((N, D)) < 0.4)).astype(dtype)
+    l2 = 0.1 if not ones else ridge(rng, kind)
     return tether.GLM(
         sparse.csr_array(X) if kind == "sparse" else X,
         LABELS[loss](rng),
         loss=loss,
-        l2=0.1,
+        l2=l2,
         fit_intercept=ones,
         sample_weight=rng.random(N) if weighted else None,
+        offset=0.5 * rng.standard_normal(N) if weighted and loss != "multinomial" else None,
     )
+
+
+def ridge(rng: np.random.Generator, kind: str) -> np.ndarray:
+    """Return numbers for every coefficient: sparse kernels let the intercept alone have one of its own."""
+    return rng.random(D + 1) if kind == "dense" else np.append(np.full(D, 0.1), 0.0)
 
 
 MODELS = [
@@ -130,7 +142,7 @@ def test_factors_of_a_quadratic_agree_with_numpy(kind):
     data = sparse.csr_array(rows) if kind == "sparse" else rows
     objective = tether.Quadratic(factors=data, linear=rng.standard_normal(D))
     fast = compile_model(
-        objective.form.design, Model(FACTOR, 0.0, np.zeros(N), None, 1, 0.0, objective.linear)
+        objective.form.design, Model(FACTOR, NO_PARAMETERS, np.zeros(N), linear=objective.linear)
     )
     x, anchor = rng.standard_normal((2, D))
     np.testing.assert_allclose(fast.evaluate(x).gradient, objective.evaluate(x).gradient, atol=1e-12)

@@ -8,20 +8,40 @@ from scipy.special import softmax
 
 from tether.curvature import unpacked
 from tether.objectives import GLM
-from tether.objectives.losses import LOSSES, Logistic, Multinomial, Poisson, Squared
+from tether.objectives.losses import (
+    LOSSES,
+    Binomial,
+    Gamma,
+    Logistic,
+    Multinomial,
+    Poisson,
+    SmoothedQuantile,
+    Squared,
+    Tweedie,
+)
 
 
 def test_built_in_losses_declare_what_is_known_of_them():
-    assert {name: loss.concordance for name, loss in LOSSES.items()} == {
+    assert {name: loss().concordance for name, loss in LOSSES.items()} == {
         "logistic": 1.0,
         "squared": 0.0,
         "multinomial": math.sqrt(2.0),
         "huber": math.inf,
         "poisson": 1.0,
+        "binomial": 1.0,
+        "gamma": 1.0,
+        "tweedie": 0.5,
+        "quantile-smoothed": 10.0,
     }
 
 
-@pytest.mark.parametrize("loss", [Logistic(), Poisson(), Squared()], ids=lambda loss: type(loss).__name__)
+BOUNDED = [
+    *(Logistic(), Poisson(), Squared(), Binomial(), Gamma()),
+    *(Tweedie(1.2), Tweedie(1.9), SmoothedQuantile(0.3, 0.5)),
+]
+
+
+@pytest.mark.parametrize("loss", BOUNDED, ids=lambda loss: type(loss).__name__)
 def test_the_third_derivative_is_bounded_by_the_second_and_reaches_its_bound(loss):
     z, h = np.linspace(-12.0, 12.0, 2001), 1e-5
     y = loss.prepare(np.ones(len(z)))

@@ -20,6 +20,9 @@ def labels(loss, rng, n=N):
         "logistic": lambda: rng.integers(0, 2, n),
         "multinomial": lambda: np.arange(n) % K,
         "poisson": lambda: rng.poisson(1.0, n),
+        "binomial": lambda: rng.random(n),
+        "gamma": lambda: rng.gamma(2.0, size=n),
+        "tweedie": lambda: rng.poisson(1.0, n) * rng.gamma(2.0, size=n),
     }.get(loss, lambda: rng.standard_normal(n))()
 
 
@@ -30,6 +33,8 @@ def model(loss, make=np.asarray, *, full=True, dtype=np.float64, n=N):
     y = labels(loss, rng, n)
     weights = rng.random(n) * (rng.random(n) < 0.8) if full else None
     options = {"l2": 0.3, "fit_intercept": True, "sample_weight": weights} if full else {}
+    if full and loss != "multinomial":
+        options |= {"offset": rng.standard_normal(n), "l2": np.arange(D + 1.0)}
     return GLM(make(X), y, loss, **options)
 
 
@@ -37,11 +42,11 @@ def by_loops(objective, x, batch):
     """The Hessian over W.ravel(), G and S, sample by sample, from the probabilities or the curvatures."""
     rows = objective.design.block(slice(0, objective.n_samples)).astype(np.float64)
     outputs, d = objective.n_outputs, rows.shape[1]
-    full = objective.l2 * np.eye(d * outputs)
+    full = np.diag(np.broadcast_to(objective.l2, d * outputs)).copy()
     G, S = np.zeros((d, d)), np.zeros((outputs, outputs))
     for i in batch:
         a, w = rows[i], 1.0 if objective.weights is None else objective.weights[i]
-        z = a @ x.reshape(d, outputs)
+        z = a @ x.reshape(d, outputs) + (0.0 if objective.offset is None else objective.offset[i])
         if outputs > 1:
             p = softmax(z)
             block, share = np.diag(p) - np.outer(p, p), 1.0 - p @ p

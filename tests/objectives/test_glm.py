@@ -17,6 +17,11 @@ def problem(request, rng):
     response = X @ rng.standard_normal(D)
     classes = np.digitize(response, [-0.5, 0.5])
     labels = {"logistic": response > 0, "multinomial": classes, "poisson": np.floor(np.abs(response))}
+    labels |= {
+        "binomial": 1 / (1 + np.exp(-response)),
+        "gamma": np.exp(response),
+        "tweedie": np.maximum(response, 0),
+    }
     return request.param, X, labels.get(request.param, response)
 
 
@@ -118,10 +123,14 @@ def test_sums_of_the_smoothness_constants_are_what_the_formulas_say(problem, rng
     weights = rng.random(N)
     objective = GLM(X, y, loss, l2=0.3, sample_weight=weights)
     weights = weights / weights.mean()
-    curvature = LOSSES[loss].curvature
+    curvature, mean = LOSSES[loss]().curvature, np.average(y, weights=weights)
+    assert objective.smoothness.exact == np.isfinite(curvature)
     if loss == "poisson":
-        assert not objective.smoothness.exact
-        curvature = 4.0 * max(1.0, np.average(y, weights=weights))
+        curvature = 4.0 * max(1.0, mean)
+    elif loss == "gamma":
+        curvature = 4.0 * y.max() * max(1.0, 1.0 / mean)
+    elif loss == "tweedie":
+        curvature = 4.0 * max(0.5 * (y.max() * m**-0.5 + m**0.5) for m in (1.0, mean))
     spectrum = np.linalg.eigvalsh(X.T @ (weights[:, None] * X) / N)
     largest_row = np.max(weights * np.sum(X**2, axis=1))
     assert objective.smoothness.maximum == pytest.approx(curvature * largest_row + 0.3, rel=1e-12)
@@ -196,3 +205,19 @@ def test_the_threads_of_blas_are_set_once_for_many_workers(rng, monkeypatch):
     workers = [GLM(rng.standard_normal((10, 3)), rng.integers(0, 2, 10), l2=0.1) for _ in range(20)]
     assert Federation(workers).smoothness.full > 0.1
     assert len(changes) == 2
+
+
+def test_names_may_be_given_to_columns_and_classes_that_have_none():
+    X, y = np.eye(3), np.array([0, 1, 2])
+    plain = GLM(X, y, "multinomial", l2=0.1, fit_intercept=True)
+    named = plain.with_names(["a", "b", "c"], ["no", "yes", "perhaps"])
+    assert [named.labels.at(k) for k in (0, 4, 11)] == ["a[no]", "b[yes]", "intercept[perhaps]"]
+    assert plain.labels.at(4) == "W[1, 1]" and named.names == ()
+    single = GLM(X, y, "squared", fit_intercept=True).with_names(["a", "b", "c"])
+    assert single.names == ("a", "b", "c", "intercept")
+    with pytest.raises(ValueError, match="columns must be 3 names, one for each column of X, got 2"):
+        plain.with_names(["a", "b"])
+    with pytest.raises(ValueError, match="classes must be 3 names"):
+        plain.with_names(["a", "b", "c"], ["no", "yes"])
+    with pytest.raises(ValueError, match="classes must be 1 names, one for each class of a model of several"):
+        GLM(X, y, "squared").with_names(["a", "b", "c"], ["one"])

@@ -1,15 +1,33 @@
+import re
+
 import numpy as np
 import pytest
 from scipy import optimize, special
-from sklearn.metrics import log_loss, mean_poisson_deviance
+from sklearn.metrics import log_loss, mean_poisson_deviance, mean_tweedie_deviance
 
-from tether.objectives.losses import LOSSES, Huber, Logistic, Multinomial, Poisson, Squared, as_loss
+from tether.objectives.losses import (
+    LOSSES,
+    Binomial,
+    Gamma,
+    Huber,
+    Logistic,
+    Multinomial,
+    Poisson,
+    SmoothedQuantile,
+    Squared,
+    Tweedie,
+    as_loss,
+)
 
 ONE_OUTPUT = {
     "logistic": [0, 1, 1, 0],
     "squared": [0.5, -2, 3, 1],
     "huber": [0.5, -2, 3, 1],
     "poisson": [0, 3, 1, 2],
+    "binomial": [0, 1, 0.3, 0.5],
+    "gamma": [0.1, 3, 1, 2],
+    "tweedie": [0, 3, 1, 0.2],
+    "quantile-smoothed": [0.5, -2, 2.1, 1],
 }
 Z = np.array([0.3, -1.7, 2.2, 0.9])
 
@@ -24,6 +42,25 @@ def test_slopes_and_curvatures_are_derivatives_of_the_values(name):
     np.testing.assert_allclose(loss.curvatures(Z, y), curvatures, rtol=1e-7, atol=1e-9)
     assert loss.curvatures(Z, y).max() <= loss.curvature
     assert loss.n_outputs(y) == 1
+
+
+@pytest.mark.parametrize("name", ONE_OUTPUT)
+def test_floors_are_what_the_values_come_down_to(name):
+    loss = as_loss(name)
+    y, z = loss.prepare(ONE_OUTPUT[name]), np.linspace(-60.0, 60.0, 120_001)
+    least = np.array([loss.values(z, np.full(len(z), label)).min() for label in y])
+    np.testing.assert_allclose(np.broadcast_to(loss.floors(y), 4), least, atol=1e-6)
+
+
+@pytest.mark.parametrize("name", ONE_OUTPUT)
+@pytest.mark.parametrize("weighted", [False, True])
+def test_the_best_constant_is_where_the_mean_slope_is_zero_beside_an_offset(name, weighted):
+    loss = as_loss(name)
+    y, weights = loss.prepare(ONE_OUTPUT[name]), np.array([1.0, 2.0, 0.5, 4.0]) if weighted else None
+    for offset in (None, Z):
+        best = loss.best_constant(y, weights, offset)
+        slopes = loss.slopes(best + (np.zeros(4) if offset is None else offset), y)
+        assert np.average(slopes, weights=weights) == pytest.approx(0.0, abs=1e-6)
 
 
 def test_logistic_is_sklearns_log_loss():
@@ -76,6 +113,55 @@ def test_poisson_differs_from_sklearns_half_deviance_by_a_constant_of_y():
     constant = np.mean(special.xlogy(y, y) - y)
     ours = Poisson().values(Z, y).mean()
     assert ours + constant == pytest.approx(0.5 * mean_poisson_deviance(y, np.exp(Z)), rel=1e-13)
+
+
+@pytest.mark.parametrize(("loss", "power"), [(Gamma(), 2.0), (Tweedie(1.3), 1.3), (Tweedie(1.9), 1.9)])
+def test_amounts_have_sklearns_half_deviance_above_their_floor(loss, power):
+    y = np.array([0.1, 3.0, 1.0, 2.0])
+    ours = np.mean(loss.values(Z, y) - loss.floors(y))
+    assert ours == pytest.approx(0.5 * mean_tweedie_deviance(y, np.exp(Z), power=power), rel=1e-12)
+
+
+def test_binomial_of_whole_labels_is_logistic():
+    y = np.array([0.0, 1.0, 1.0, 0.0])
+    far = np.array([-800.0, 800.0, -800.0, 30.0])
+    for z in (Z, far):
+        expected = Logistic().values(z, Logistic().prepare(y))
+        np.testing.assert_allclose(Binomial().values(z, y), expected, rtol=1e-13)
+
+
+def test_the_smoothed_quantile_loss_is_close_to_the_check_loss_from_above():
+    y, loss = np.zeros(9), SmoothedQuantile(0.8, 0.01)
+    z = np.linspace(-2.0, 2.0, 9)
+    check = np.where(z < 0, -0.8 * z, 0.2 * z)
+    above = loss.values(z, y) - check
+    assert (above >= -1e-15).all() and above.max() == pytest.approx(0.01 * np.log(2), rel=1e-12)
+    assert np.delete(above, 4).max() < 1e-15
+
+
+def test_an_amount_of_zero_has_a_finite_loss_wherever_the_mean_is():
+    z = np.array([-1e5, -1e3, 0.0])
+    assert np.isfinite(Tweedie().values(z, np.zeros(3))).all() and Tweedie().slopes(z, np.zeros(3))[0] == 0.0
+
+
+@pytest.mark.parametrize(
+    ("make", "words"),
+    [
+        (lambda: Gamma().prepare([1.0, 0.0]), "y must be > 0 for the gamma loss, got 0; amounts that may"),
+        (lambda: Tweedie().prepare([1.0, -2.0]), "y must be >= 0 for the tweedie loss, got -2"),
+        (lambda: Tweedie(2.0), "power must be between 1 and 2 for the tweedie loss, got 2; 1 is the"),
+        (lambda: Tweedie("high"), "power must be a finite number, got 'high'"),
+        (
+            lambda: Binomial().prepare([0.0, 3.0]),
+            "y must be between 0 and 1 for the binomial loss, got 0 to 3",
+        ),
+        (lambda: SmoothedQuantile(1.0), "quantile must be between 0 and 1, got 1; the median is 0.5"),
+        (lambda: SmoothedQuantile(0.5, 0.0), "bandwidth must be a finite number > 0, got 0.0"),
+    ],
+)
+def test_labels_and_settings_that_do_not_fit_are_refused_in_a_sentence(make, words):
+    with pytest.raises(ValueError, match="^" + re.escape(words)):
+        make()
 
 
 def test_extreme_predictions_stay_finite():

@@ -8,7 +8,7 @@ import tether
 from tether.kernels.codes import CODES
 from tether.kernels.losses import loss_of, slope_of
 from tether.objectives.compiled import Model, compile_model
-from tether.objectives.losses import LOSSES, Logistic, Loss, Multinomial, Squared
+from tether.objectives.losses import LOSSES, Binomial, Logistic, Loss, Multinomial, Squared
 from tether.objectives.losses.checks import check_loss
 from tether.objectives.losses.kernel_codes import coded
 
@@ -149,12 +149,12 @@ def test_a_code_that_is_set_on_a_loss_leads_nowhere():
 
 def test_kernels_know_no_code_beyond_theirs():
     design = tether.GLM(np.eye(2), [0.0, 1.0], "squared").design
-    with pytest.raises(ValueError, match="code must be one that kernels know, got 6"):
-        compile_model(design, Model(6, 0.0, np.zeros(2), None, 1, 0.0))
+    with pytest.raises(ValueError, match="code must be one that kernels know, got 99"):
+        compile_model(design, Model(99, (0.0, 0.0), np.zeros(2)))
     for compute in (slope_of, slope_of.py_func):
-        assert np.isnan(compute(6, 0.0, 1.0, 1.0))
+        assert np.isnan(compute(99, (0.0, 0.0), 1.0, 1.0))
     for compute in (loss_of, loss_of.py_func):
-        assert np.isnan(compute(6, 0.0, 1.0, 1.0)).all()
+        assert np.isnan(compute(99, (0.0, 0.0), 1.0, 1.0)).all()
 
 
 def test_constants_come_from_the_functions_they_were_declared_with():
@@ -247,6 +247,8 @@ def test_good_losses_pass_their_check_on_labels_of_any_size(loss):
         y = rng.integers(0, 3, 50)
         if isinstance(loss, Logistic):
             y = y > 1
+        elif isinstance(loss, Binomial):
+            y = rng.random(50)
         elif not isinstance(loss, Multinomial):
             y = size * np.abs(rng.standard_normal(50))
         y = loss.prepare(y)

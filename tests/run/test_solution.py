@@ -67,11 +67,12 @@ def test_only_convergence_is_a_success(solution):
 
 def test_printing_a_solution_tells_what_one_wants_to_know(solution):
     text = str(solution)
-    assert "converged: the certificate is within tolerance" in text
-    assert f"{solution.fun:.12g}" in text and f"{solution.gap:.3g}" in text
+    assert text.startswith(f"Solved: F(x) is certainly within {solution.gap:.2g} of the minimum.")
+    assert "logistic regression with l2 = 0.1: 40 samples, 5 variables, subject to 2 equations" in text
+    assert f"{solution.fun:.12g}" in text and f"at most {solution.gap:.3g}" in text
     assert f"{solution.counts.rounds} ({solution.counts.projections} vectors projected)" in text
-    assert f"{solution.counts.gradients} component gradients" in text
-    assert len(text.splitlines()) == 7 and "array" not in text
+    assert f"{solution.counts.gradients:,} component gradients" in text
+    assert "delayed projected SVRG" in text and "array" not in text
 
 
 def test_printing_a_solution_without_a_gap_says_why(objective):

@@ -6,6 +6,8 @@ from typing import Any
 
 from rich.console import Console
 
+from tether.extras import extra
+
 
 def add(commands: Any) -> None:
     """Add the command to the parser."""
@@ -15,11 +17,7 @@ def add(commands: Any) -> None:
 
 
 def _demo(options: argparse.Namespace, console: Console) -> None:
-    try:
-        from tether import demo
-    except ModuleNotFoundError as error:
-        raise ValueError(f"{error.name} is missing; pip install 'tether[demo]'.") from error
-
+    demo = extra("demo", "tether.demo")
     if not options.output.is_dir():
         raise ValueError(f"--output must be an existing folder, got {str(options.output)!r}.")
     demo.run(console, options.output)

@@ -7,6 +7,7 @@ from typing import Any
 from rich.console import Console
 
 from tether.cli.words import whole
+from tether.extras import extra
 
 
 def add(commands: Any) -> None:
@@ -23,22 +24,10 @@ def add(commands: Any) -> None:
 
 
 def _flower_init(options: argparse.Namespace, console: Console) -> None:
-    try:
-        from tether.engines.flower.starter import init
-    except ModuleNotFoundError as error:
-        raise ValueError(_without_flower(error)) from error
-    init(options.folder)
+    extra("flower", "tether.engines.flower.starter").init(options.folder)
     console.print(f"Wrote {options.folder}: read its README.md, then put your data into client_app.py.")
 
 
 def _flower_keys(options: argparse.Namespace, console: Console) -> None:
-    try:
-        from tether.engines.flower.keys import make_keys
-    except ModuleNotFoundError as error:
-        raise ValueError(_without_flower(error)) from error
-    make_keys(options.folder, options.nodes)
+    extra("flower", "tether.engines.flower.keys").make_keys(options.folder, options.nodes)
     console.print(f"Wrote {options.folder}: ca.crt, server.pem, server.key, node0, node0.pub and so on.")
-
-
-def _without_flower(error: ModuleNotFoundError) -> str:
-    return f"{error.name} is missing; pip install 'tether[flower]'."

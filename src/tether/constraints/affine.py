@@ -19,11 +19,11 @@ from tether.constraints.algebra.placed import PlacedRows, placed_columns
 from tether.constraints.algebra.rows import Fit, Rows
 from tether.constraints.algebra.sparse import sparse_rows
 from tether.constraints.algebra.subspace import Kernel, OperatorKernel, Subspace
-from tether.constraints.base import Constraint
+from tether.constraints.base import Constraint, counted_rows
 from tether.digest import answers_of, digest_of
 from tether.inputs import LARGEST_NUMBER, fresh_matrix, numbers, vector
 from tether.lazy import lazy
-from tether.names import Names, aligned_vector, column_names, decide, places, row_names
+from tether.names import Labels, Names, aligned_vector, column_names, counted, decide, places, row_names
 
 log = logging.getLogger("tether")
 
@@ -55,6 +55,8 @@ class Affine(Constraint):
         The right-hand side.
     names : tuple of str or None
         The names of the variables, where A has them.
+    row_names : tuple of str or None
+        The names of the equations, where A or b has them.
     rank : int or None
         The rank of A where it is known, which is for dense A.
     redundant : tuple of int
@@ -84,7 +86,7 @@ class Affine(Constraint):
         self._rows = operator_rows(A) if self._matrix is None else _rows_of(self._matrix)
         self.shape = self._rows.shape
         self.dim = self.shape[1]
-        self.names = column_names(A)
+        self.names, self.row_names = column_names(A), _names_of_rows(A, b)
         self._place: Indices | None = None  # of the columns of the matrix among the variables, once aligned
         self.b = np.zeros(self.shape[0]) if b is None else _right_hand_side(b, A, self.shape[0])
         self.independent = self._rows.independent
@@ -145,6 +147,15 @@ class Affine(Constraint):
             twin.__dict__.pop(name, None)
         return twin
 
+    @property
+    def words(self) -> str:
+        """How many equations there are."""
+        return counted_rows(self.shape[0])
+
+    def labels(self, dim: int) -> Labels:
+        """Return the names of the equations, or their numbers."""
+        return Labels("equation", self.shape[0], self.row_names)
+
     def digest(self) -> str:
         """Return a digest of A and b; an operator counts by its products with two fixed vectors."""
         if self.equations is None:
@@ -161,6 +172,12 @@ def _right_hand_side(b: Any, A: Any, length: int) -> Array:
     rows = row_names(A) if getattr(A, "ndim", 0) == 2 else None
     ordered = aligned_vector(b, rows, "b", "row of A")
     return vector("b", np.atleast_1d(numbers("b", ordered)), length, largest=LARGEST_NUMBER).copy()
+
+
+def _names_of_rows(A: Any, b: Any) -> Names | None:
+    """Return the names that a table A, or else a series b, has for the equations; numbers are none."""
+    own = (row_names(table) for table, axes in ((A, 2), (b, 1)) if getattr(table, "ndim", 0) == axes)
+    return next((names for names in own if names is not None and not counted(names)), None)
 
 
 def _rows_of(matrix: Any) -> Rows:

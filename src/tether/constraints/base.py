@@ -15,7 +15,7 @@ from tether.constraints.algebra.subspace import Kernel, Subspace, spanned_by
 from tether.constraints.in_metric import MetricTangent
 from tether.digest import answers_of, digest_of
 from tether.metric import Metric
-from tether.names import Names
+from tether.names import Labels, Names
 from tether.needs import Need
 
 PROBED_SIZE = 1_000  # variables up to which a tangent space is found by projecting every one of them
@@ -88,8 +88,22 @@ class Constraint(ABC):
             )
         return spanned_by(self.tangent, dim)
 
+    @property
+    def words(self) -> str:
+        """What it asks of x, in a few words."""
+        return "an affine set" if self.equations is None else counted_rows(len(self.equations[1]))
+
+    def labels(self, dim: int) -> Labels:
+        """Return what each of the multipliers is called where it is shown."""
+        return Labels("equation", dim if self.equations is None else len(self.equations[1]))
+
     def digest(self) -> str:
         """Return a digest of what defines the set; here, of two projections."""
         if self.dim is None:
             raise TypeError(f"{type(self).__name__} must have dim, or a digest() of its own; give it one.")
         return digest_of(type(self).__name__, self.dim, answers_of(self.project, self.dim))
+
+
+def counted_rows(count: int) -> str:
+    """Return a number of equations in words."""
+    return "1 equation" if count == 1 else f"{count:,} equations"

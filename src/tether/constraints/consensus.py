@@ -8,6 +8,7 @@ from tether.constraints.algebra.subspace import Image, Subspace
 from tether.constraints.base import Constraint
 from tether.digest import digest_of
 from tether.inputs import positive_integer
+from tether.names import Labels
 
 
 class Consensus(Constraint):
@@ -57,6 +58,15 @@ class Consensus(Constraint):
         """Return the vectors of n equal blocks."""
         block = sp.eye_array(dim // self.n, format="csr")
         return Image(sp.hstack([block] * self.n, format="csr"))
+
+    @property
+    def words(self) -> str:
+        """Who agrees."""
+        return f"agreement of {self.n:,} blocks"
+
+    def labels(self, dim: int) -> Labels:
+        """Return what the variables are called: there is one multiplier for each of them."""
+        return Labels("x", dim)
 
     def digest(self) -> str:
         """Return a digest of the number of blocks."""

@@ -20,6 +20,7 @@ from tether.constraints.base import Constraint
 from tether.digest import digest_of
 from tether.inputs import numbers, vector
 from tether.lazy import lazy
+from tether.names import Labels
 
 
 class Flow(Constraint):
@@ -113,6 +114,15 @@ class Flow(Constraint):
         potentials = np.zeros(self.n_nodes)
         potentials[self._free] = rows
         return potentials
+
+    @property
+    def words(self) -> str:
+        """What has to balance where."""
+        return f"flows that balance at {self.n_nodes:,} nodes"
+
+    def labels(self, dim: int) -> Labels:
+        """Return the numbers of the nodes, to which multipliers belong as potentials."""
+        return Labels("node", self.n_nodes)
 
     def digest(self) -> str:
         """Return a digest of the edges and the supplies."""

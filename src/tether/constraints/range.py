@@ -16,7 +16,7 @@ from tether.constraints.algebra.subspace import Image, Subspace
 from tether.constraints.base import Constraint
 from tether.digest import digest_of
 from tether.inputs import fresh_matrix
-from tether.names import Names, decide, places, require_all, row_names
+from tether.names import Labels, Names, counted, decide, places, require_all, row_names
 
 
 class Range(Constraint):
@@ -98,6 +98,16 @@ class Range(Constraint):
         twin._rows = PlacedRows(self._rows, place, self.dim)
         twin._columns = placed_columns(self._columns, place, self.dim)
         return twin
+
+    @property
+    def words(self) -> str:
+        """Where x is."""
+        return f"x in the range of a matrix of {self.shape[1]:,} columns"
+
+    def labels(self, dim: int) -> Labels:
+        """Return what the variables are called: there is one multiplier for each of them."""
+        named = self.names is not None and not counted(self.names)
+        return Labels("x", self.dim, self.names if named else None)
 
     def digest(self) -> str:
         """Return a digest of D."""

@@ -10,6 +10,7 @@ from tether.constraints.algebra.subspace import Kernel, Subspace
 from tether.constraints.base import Constraint
 from tether.digest import digest_of
 from tether.inputs import positive_integer
+from tether.names import Labels
 
 
 class Unconstrained(Constraint):
@@ -62,6 +63,15 @@ class Unconstrained(Constraint):
     def tangent_space(self, dim: int) -> Subspace:
         """Return the whole space."""
         return Kernel(np.zeros((0, dim)))
+
+    @property
+    def words(self) -> str:
+        """Nothing is asked of x."""
+        return "no constraint"
+
+    def labels(self, dim: int) -> Labels:
+        """Return none."""
+        return Labels("equation", 0)
 
     def digest(self) -> str:
         """Return the same for all lengths: there is nothing to tell apart."""

@@ -7,6 +7,7 @@ from tether.arrays import Array
 from tether.feasible.given import Given
 from tether.feasible.sides import EQUATION, LOWER, LOWER_BOUND, UPPER, UPPER_BOUND, Side, sentence
 from tether.feasible.targets import Targets, Walls
+from tether.inputs import InfeasibleError
 
 ROUNDING = 1e-12  # relative, by which walls may cross without contradicting each other
 
@@ -33,7 +34,7 @@ def uncrossed(given: Given, targets: Targets) -> Targets:
     wide = lower[crossed] - upper[crossed] > ROUNDING * (np.abs(lower[crossed]) + np.abs(upper[crossed]))
     if wide.any():
         k = int(crossed[wide][0])
-        raise ValueError(sentence(given, [side_of(given, targets, k, above) for above in (False, True)]))
+        raise InfeasibleError(sentence(given, [side_of(given, targets, k, above) for above in (False, True)]))
     return _met(targets, crossed, given.dim)
 
 
@@ -58,4 +59,4 @@ def require_empty_rows(given: Given) -> None:
     if len(wrong):
         k = int(wrong[0])
         kind = EQUATION if rows.lower[k] == rows.upper[k] else LOWER if rows.lower[k] > 0.0 else UPPER
-        raise ValueError(sentence(given, [Side(kind, k)]))
+        raise InfeasibleError(sentence(given, [Side(kind, k)]))

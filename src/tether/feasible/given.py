@@ -16,13 +16,24 @@ from tether.constraints import (
     Simplex,
     as_constraint,
 )
+from tether.expressions import Expressed
 from tether.feasible.stacking import as_sparse
-from tether.inputs import LARGEST_NUMBER, fresh_matrix, numbers, shown
-from tether.names import PER_OUTPUT, Names, counted
+from tether.inputs import LARGEST_NUMBER, InfeasibleError, fresh_matrix, numbers, shown
+from tether.names import PER_OUTPUT, Names, counted, decide, places
 from tether.penalties import L1, Terms
 
 INFINITE = 1e19  # from here on a number means that there is no bound: many write 1e20, or nearly that
 NOWHERE = -1  # the item of a bound that nobody gave
+
+
+class Label(NamedTuple):
+    """How a row was written: what it says alone, and the expression that it comes from."""
+
+    row: str
+    text: str
+
+    def __str__(self) -> str:
+        return repr(self.row) if self.row == self.text else f"{self.row!r} of {self.text!r}"
 
 
 class Plane(NamedTuple):
@@ -31,6 +42,7 @@ class Plane(NamedTuple):
     constraint: Constraint
     item: int
     whole: bool = True  # whether the item is nothing but these equations
+    labels: tuple[Label, ...] = ()  # of each equation, where they were written as expressions
 
 
 class Rows(NamedTuple):
@@ -42,6 +54,7 @@ class Rows(NamedTuple):
     item: Indices  # of the list, to which a row belongs
     row: Indices  # which row of its item it is
     dense: NDArray[np.bool_]  # whether it was a row of a dense matrix
+    label: NDArray[np.object_]  # its Label, where it was written as an expression, else None
 
 
 class Box(NamedTuple):
@@ -109,7 +122,12 @@ def read(constraints: Any, penalty: Any, dim: int, names: Names | None) -> Given
     for k, item in enumerate(items):
         given = _with_item(given, item, k)
     _require_consensus_alone(given)
-    return _with_rows_as_planes(given) if given.plain else given
+    try:
+        return _with_rows_as_planes(given) if given.plain else given
+    except ValueError:
+        if given.rows is None or not given.rows.label.any():
+            raise
+        return given  # what contradicts itself among rows is named by their texts
 
 
 def _with_rows_as_planes(given: Given) -> Given:
@@ -121,7 +139,8 @@ def _with_rows_as_planes(given: Given) -> Given:
     for k in np.unique(rows.item[equal]):
         own = np.flatnonzero(equal & (rows.item == k))
         matrix = rows.matrix[own].toarray() if rows.dense[own[0]] else rows.matrix[own]
-        planes.append(Plane(Affine(matrix, rows.lower[own]), int(k)))
+        labels = tuple(rows.label[own]) if rows.label[own[0]] else ()
+        planes.append(Plane(Affine(matrix, rows.lower[own]), int(k), labels=labels))
     return given._replace(planes=tuple(sorted(planes, key=lambda plane: plane.item)), rows=None)
 
 
@@ -144,7 +163,8 @@ def _with_item(given: Given, item: Any, k: int) -> Given:
         raise TypeError(f"{given.called(k)} is {item!r}, which is no constraint; pass it as penalty.")
     raise TypeError(
         f"{given.called(k)} must be tether.Affine, Range, Flow, Simplex or NonNegative, or SciPy's "
-        f"LinearConstraint or Bounds, or a list of these, got {shown(item)}."
+        "LinearConstraint or Bounds, or an expression such as 'x[0] + x[1] == 1', or a list of these, got "
+        f"{shown(item)}."
     )
 
 
@@ -166,6 +186,10 @@ def _box(given: Given) -> Box:
 def _rows(constraint: LinearConstraint, k: int, given: Given) -> Rows:
     name = given.called(k)
     matrix = as_sparse(fresh_matrix(f"A of {name}", constraint.A))
+    labels = np.full(matrix.shape[0], None, dtype=object)
+    if isinstance(constraint, Expressed):
+        matrix = _aligned(matrix, constraint.names, given)
+        labels[:] = list(map(Label, constraint.labels, constraint.texts))
     count = matrix.shape[0]
     if matrix.shape[1] != given.dim:
         raise ValueError(
@@ -180,7 +204,18 @@ def _rows(constraint: LinearConstraint, k: int, given: Given) -> Rows:
     if crossed is not None:
         _refuse_crossed(f"row {crossed} of {name}", lower[crossed], upper[crossed])
     dense = np.full(count, not sparse.issparse(constraint.A))
-    return Rows(matrix, lower, upper, np.full(count, k), np.arange(count), dense)
+    return Rows(matrix, lower, upper, np.full(count, k), np.arange(count), dense, labels)
+
+
+def _aligned(matrix: sparse.csr_array, own: Names, given: Given) -> sparse.csr_array:
+    """Return rows for the variables of the objective, by name where it has names too."""
+    if given.names is None or given.names == PER_OUTPUT or not decide(own, given.names):
+        return matrix
+    used = np.unique(matrix.indices)
+    place = np.zeros(len(own), dtype=np.int64)
+    place[used] = places("an expression", "variable", tuple(own[j] for j in used), given.names)
+    moved = (matrix.data, place[matrix.indices], matrix.indptr)
+    return as_sparse(sparse.csr_array(moved, shape=(matrix.shape[0], given.dim)))
 
 
 def _joined(above: Rows | None, below: Rows) -> Rows:
@@ -223,7 +258,7 @@ def _crossed(lower: Array, upper: Array) -> int | None:
 
 
 def _refuse_crossed(which: str, lower: float, upper: float) -> None:
-    raise ValueError(
+    raise InfeasibleError(
         f"{which} has lb = {lower:g} and ub = {upper:g}, between which there is no number; lb must be at "
         "most ub."
     )

@@ -18,6 +18,7 @@ from tether.feasible.parallel import parallels
 from tether.feasible.sides import EQUATION, Side, sentence
 from tether.feasible.stacking import as_sparse
 from tether.feasible.targets import NO_TARGET, Targets, Walls
+from tether.inputs import InfeasibleError
 
 LARGEST_LOOK = 4_000_000  # entries of equations that are looked through
 
@@ -57,7 +58,7 @@ def without_constant_rows(given: Given, targets: Targets, known: Known) -> Targe
         if wrong.any():
             k = int(np.flatnonzero(wrong)[0])
             equation = known.sides[filled[leader[constant[k]]]]
-            raise ValueError(sentence(given, [equation, side_of(given, targets, int(places[k]), above)]))
+            raise InfeasibleError(sentence(given, [equation, side_of(given, targets, int(places[k]), above)]))
     none = np.zeros(0, dtype=np.int64)
     return _without_walls(_without_walls(targets, places, none), none, places)
 
@@ -69,7 +70,7 @@ def without_distant_walls(given: Given, targets: Targets) -> Targets:
     for above, wrong in _outside(targets, places, *reach):
         if wrong.any():
             k = int(np.flatnonzero(wrong)[0])
-            raise ValueError(sentence(given, _clash(given, targets, places[k], above)))
+            raise InfeasibleError(sentence(given, _clash(given, targets, places[k], above)))
     low, high, _ = reach
     lower, upper = targets.lower.value[places], targets.upper.value[places]
     free = lower < upper  # those that are equal stay equations
@@ -84,7 +85,7 @@ def require_reachable(given: Given, targets: Targets, known: Known) -> None:
         if wrong.any():
             k = int(np.flatnonzero(wrong)[0])
             row = known.matrix[[k]]
-            raise ValueError(sentence(given, [known.sides[k], *_bounds_of(given, targets, row, above)]))
+            raise InfeasibleError(sentence(given, [known.sides[k], *_bounds_of(given, targets, row, above)]))
 
 
 def _outside(targets: Targets, places: Indices, low: Array, high: Array, slack: Array) -> Any:

@@ -19,6 +19,7 @@ from tether.feasible.implied import (
 from tether.feasible.multipliers import Active, Multipliers, Place, shares, term_multipliers, wall_multipliers
 from tether.feasible.stacking import compact
 from tether.feasible.targets import Targets, targets_of
+from tether.inputs import InfeasibleError
 from tether.names import Names
 from tether.polyhedral import Duals, Polyhedral
 
@@ -171,4 +172,4 @@ def _were_dense(given: Given) -> bool:
 
 def _require(contradiction: str | None) -> None:
     if contradiction is not None:
-        raise ValueError(contradiction)
+        raise InfeasibleError(contradiction)

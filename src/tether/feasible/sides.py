@@ -58,6 +58,8 @@ def _row(given: Given, side: Side) -> str:
     equal = rows.lower[k] == rows.upper[k]
     value = rows.upper[k] if side.kind == UPPER else rows.lower[k]
     relation = RELATIONS[EQUATION if equal else side.kind]
+    if rows.label[k]:
+        return str(rows.label[k])
     said = _sum(given, rows.matrix[[k]], relation, value)
     return f"row {rows.row[k]} of {given.called(int(rows.item[k]))} ({said})"
 
@@ -69,6 +71,8 @@ def _equation(given: Given, side: Side) -> str:
     if constraint.equations is None:
         return f"{where}, {constraint!r}"
     matrix, right = constraint.equations
+    if plane.labels:
+        return str(plane.labels[side.number])
     said = _sum(given, matrix[[side.number]], "=", right[side.number])
     if not plane.whole:
         return f"the total of {where} ({said})"

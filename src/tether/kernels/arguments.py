@@ -12,9 +12,10 @@ class Samples(NamedTuple):
     """Labels and losses: what a prediction is compared with."""
 
     code: int
-    parameter: float
+    parameters: tuple[float, float]  # of the loss
     y: NDArray[Any]
     weights: NDArray[Any]  # empty: all ones
+    offset: NDArray[Any]  # added to predictions of one output; empty: nothing
     ones: bool  # a constant 1 stands behind every row
 
 
@@ -37,7 +38,7 @@ def unsigned(numbers: NDArray[Any]) -> NDArray[Any]:
 
 
 class Steps(NamedTuple):
-    """A walk: x <- x - eta_t (change of the batch gradient + ridge x + drift)."""
+    """A walk: x <- x - eta_t (change of the batch gradient + (ridge + excess) x + drift)."""
 
     order: NDArray[np.int64]  # sample numbers, batch after batch
     batch: int
@@ -45,13 +46,16 @@ class Steps(NamedTuple):
     decay: float
     clock: int
     ridge: float
+    excess: NDArray[
+        np.float64
+    ]  # of single coefficients over the ridge; empty: none, sparse rows: of the ones
     drift: NDArray[np.float64]  # the constant part of every step; empty: zero
     slopes: NDArray[np.float64]  # at the anchor, one row a sample; empty: no anchor
 
     @property
     def even(self) -> tuple[Any, ...]:
         """A walk whose steps are all of one length."""
-        return self.order, self.batch, self.step_size, self.ridge, self.drift, self.slopes
+        return self.order, self.batch, self.step_size, self.ridge, self.excess, self.drift, self.slopes
 
 
 class Mean(NamedTuple):

@@ -70,23 +70,26 @@ def _spread_four(rows, i0, i1, i2, i3, w, z, s, factor):
 
 
 @inlined
-def _slopes(code, parameter, y, weights, ones, i, w, z, s):
+def _slopes(code, parameters, y, weights, offset, ones, i, w, z, s):
     """Turn the predictions z[s] of sample i into slopes, and return its loss and its weight."""
+    if len(offset):
+        z[s, 0] += offset[i]
     if ones:
         for k in range(len(w)):
             z[s, k] += w[k, w.shape[1] - 1]
     if code == MULTINOMIAL:
         loss = softmax_slopes(z, s, int(y[i]))
     else:
-        loss, z[s, 0] = loss_of(code, parameter, z[s, 0], y[i])
+        loss, z[s, 0] = loss_of(code, parameters, z[s, 0], y[i])
     return loss, weights[i] if len(weights) else 1.0
 
 
 @inlined
-def _drift(drift, shrink, eta, w):
+def _drift(drift, excess, shrink, eta, w):
     for k in range(len(w)):
         for j in range(w.shape[1]):
-            w[k, j] = shrink * w[k, j] - (eta * drift[k, j] if drift.size else 0.0)
+            moved = shrink * w[k, j] - (eta * drift[k, j] if drift.size else 0.0)
+            w[k, j] = moved - (eta * excess[k, j] * w[k, j] if excess.size else 0.0)
 
 
 @kernel
@@ -108,8 +111,8 @@ def _accumulate(w, total, fade):
 
 @kernel
 def walk(
-    rows, code, parameter, y, weights, ones,
-    order, size, step_size, decay, clock, ridge, drift, slopes,
+    rows, code, parameters, y, weights, offset, ones,
+    order, size, step_size, decay, clock, ridge, excess, drift, slopes,
     convexity, weight, after, on, w, total, change, pieces,
 ):  # fmt: skip
     """Walk from w, in place, and return the weight of the running sum.
@@ -128,13 +131,13 @@ def walk(
             _predict_one(rows, order[first + s], w, change, s)
         for s in range(size):
             i = order[first + s]
-            _, share = _slopes(code, parameter, y, weights, ones, i, w, change, s)
+            _, share = _slopes(code, parameters, y, weights, offset, ones, i, w, change, s)
             for k in range(len(w)):
                 change[s, k] = share * (change[s, k] - (slopes[i, k] if len(slopes) else 0.0))
         if on and not after:
             _accumulate(w, total, fade)
-        if drift.size or ridge > 0.0:
-            _drift(drift, 1.0 - eta * ridge, eta, w)
+        if drift.size or excess.size or ridge > 0.0:
+            _drift(drift, excess, 1.0 - eta * ridge, eta, w)
         factor = -eta / size
         for s in range(0, fours, 4):
             at = first + s
@@ -154,7 +157,7 @@ def walk(
 
 
 @kernel
-def full_pass(rows, code, parameter, y, weights, ones, first, past, w, slopes, gradient, change):
+def full_pass(rows, code, parameters, y, weights, offset, ones, first, past, w, slopes, gradient, change):
     """Add the gradients of a range of samples, keep their slopes, return the sum of their losses."""
     value = 0.0
     fours = past - (past - first) % 4
@@ -165,7 +168,7 @@ def full_pass(rows, code, parameter, y, weights, ones, first, past, w, slopes, g
             for s in range(past - i):
                 _predict_one(rows, i + s, w, change, s)
         for s in range(min(4, past - i)):
-            loss, share = _slopes(code, parameter, y, weights, ones, i + s, w, change, s)
+            loss, share = _slopes(code, parameters, y, weights, offset, ones, i + s, w, change, s)
             value += share * loss
             for k in range(len(w)):
                 slopes[i + s, k] = change[s, k]

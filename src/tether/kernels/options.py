@@ -15,3 +15,9 @@ kernel = njit(cache=True, nogil=True, error_model="numpy", fastmath=FASTMATH_FLA
 
 #: For the few lines that several kernels share: copied into each of them, as a call would count references.
 inlined = njit(inline="always")
+
+#: The same with arithmetic as it is written, for what depends on its rounding.
+exact_kernel = njit(cache=True, nogil=True, error_model="numpy")
+
+#: For the few lines that several of these share.
+exact_inlined = njit(inline="always")

@@ -24,9 +24,10 @@ def walk(
     indices,
     indptr,
     code,
-    parameter,
+    parameters,
     y,
     weights,
+    offset,
     ones,
     order,
     size,
@@ -34,6 +35,7 @@ def walk(
     decay,
     clock,
     ridge,
+    excess,
     drift,
     slopes,
     convexity,
@@ -64,10 +66,13 @@ def walk(
                 z += data[k] * (a * pair[indices[k], 0] + b * pair[indices[k], 1])
             if ones:
                 z += a * pair[last, 0] + b * pair[last, 1]
-            d = slope_of(code, parameter, z, y[i])
+            if len(offset):
+                z += offset[i]
+            d = slope_of(code, parameters, z, y[i])
             if len(slopes):
                 d -= slopes[i]
             change[s] = d * weights[i] if len(weights) else d
+        more = eta * excess[0] * (a * pair[last, 0] + b * pair[last, 1]) if len(excess) else 0.0
         factors = 1.0 - eta * ridge, eta, 1.0 - convexity * eta
         if vanishing(a, sums, factors):
             sums = start_again(pair, q, total, (a, b), sums, factors, on and not after)
@@ -86,6 +91,10 @@ def walk(
                     q[indices[k], 0] += d * sums[0] * data[k]
                 if ones:
                     q[last, 0] += d * sums[0]
+        if len(excess):  # of the ones, whose coefficient every step moves
+            pair[last, 0] -= more / a
+            if on:
+                q[last, 0] -= more / a * sums[0]
         if on and after:
             sums = accumulate(sums, a, b, fade)
     write_out(pair, q, total, (a, b), sums)
@@ -99,14 +108,16 @@ def walk_with_pieces(
     indices,
     indptr,
     code,
-    parameter,
+    parameters,
     y,
     weights,
+    offset,
     ones,
     order,
     size,
     step_size,
     ridge,
+    excess,
     drift,
     slopes,
     walls,
@@ -121,6 +132,7 @@ def walk_with_pieces(
     table, last, steps = laid_out(x, drift, kinks, step_size), len(x) - 1, len(order) // size
     loss, flat = step_size * ridge, table.ravel()
     shrink, scale = 1.0 - loss, -step_size / size
+    own = shrink - (step_size * excess[0] if len(excess) else 0.0)  # of the ones
     near, far = powers(loss, steps)
     wall = flat if walls is None else walls.ravel()
     entry, missed, before = np.empty(len(x) + 1, np.int64), np.empty(len(x) + 1), np.empty(len(x) + 1)
@@ -164,7 +176,9 @@ def walk_with_pieces(
                 table[j, 0] = moved
             if ones:  # which has never missed a step
                 z += table[last, 0]
-            d = slope_of(code, parameter, z, y[i])
+            if len(offset):
+                z += offset[i]
+            d = slope_of(code, parameters, z, y[i])
             if len(slopes):
                 d -= slopes[i]
             change[s] = scale * (d * weights[i] if len(weights) else d)
@@ -194,7 +208,7 @@ def walk_with_pieces(
                             w = within(w, walls[j, 0], walls[j, 1])
                         table[j, 0], table[j, 3] = w, t + 1.0
         if ones:
-            w = shrink * table[last, 0]
+            w = own * table[last, 0]
             for s in range(size):
                 w += change[s]
             w = shrunk(w, table[last, 1], table[last, 2])
@@ -207,7 +221,9 @@ def walk_with_pieces(
 
 
 @kernel
-def full_pass(data, indices, indptr, code, parameter, y, weights, ones, first, past, x, slopes, gradient):
+def full_pass(
+    data, indices, indptr, code, parameters, y, weights, offset, ones, first, past, x, slopes, gradient
+):
     """Add the gradients of a range of samples, keep their slopes, return the sum of their losses."""
     value, last = 0.0, len(x) - 1
     for i in range(first, past):
@@ -216,8 +232,10 @@ def full_pass(data, indices, indptr, code, parameter, y, weights, ones, first, p
             z += data[k] * x[indices[k]]
         if ones:
             z += x[last]
+        if len(offset):
+            z += offset[i]
         w = weights[i] if len(weights) else 1.0
-        loss, slope = loss_of(code, parameter, z, y[i])
+        loss, slope = loss_of(code, parameters, z, y[i])
         value += w * loss
         slopes[i] = slope
         for k in range(indptr[i], indptr[i + 1]):

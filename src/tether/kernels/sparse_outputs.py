@@ -1,5 +1,7 @@
 """Sparse rows, several outputs (multinomial): as `tether.kernels.sparse`, with K numbers a coefficient."""
 
+import numpy as np
+
 from tether.kernels.catch_up import passes_zero, places, powers, shrunk, through_zero, within
 from tether.kernels.losses import softmax_slopes
 from tether.kernels.options import inlined, kernel
@@ -47,9 +49,10 @@ def walk(
     indices,
     indptr,
     code,
-    parameter,
+    parameters,
     y,
     weights,
+    offset,
     ones,
     order,
     size,
@@ -57,6 +60,7 @@ def walk(
     decay,
     clock,
     ridge,
+    excess,
     drift,
     slopes,
     convexity,
@@ -70,7 +74,7 @@ def walk(
 ):
     """Walk from x, in place, and return the weight of the running sum; K columns everywhere."""
     pair, outputs = side_by_side(x, drift), x.shape[1]
-    a, b, sums = 1.0, 0.0, (0.0, 0.0, 1.0, weight)
+    a, b, sums, last, more = 1.0, 0.0, (0.0, 0.0, 1.0, weight), len(x) - 1, np.zeros(len(excess))
     for t in range(len(order) // size):
         eta = step_size / (1.0 + decay * (clock + t))
         for s in range(size):
@@ -88,6 +92,8 @@ def walk(
                     change[s, c] -= slopes[i, c]
                 if len(weights):
                     change[s, c] *= weights[i]
+        for c in range(len(excess)):
+            more[c] = eta * excess[c] * (a * pair[last, c] + b * pair[last, outputs + c])
         factors = 1.0 - eta * ridge, eta, 1.0 - convexity * eta
         if vanishing(a, sums, factors):
             sums = start_again(pair, q, total, (a, b), sums, factors, on and not after)
@@ -100,6 +106,10 @@ def walk(
             _spread(data, indices, begin, end, ones, pair, d, change, s)
             if on:
                 _spread(data, indices, begin, end, ones, q, d * sums[0], change, s)
+        for c in range(len(excess)):  # of the ones, whose coefficients every step moves
+            pair[last, c] -= more[c] / a
+            if on:
+                q[last, c] -= more[c] / a * sums[0]
         if on and after:
             sums = accumulate(sums, a, b, fade)
     write_out(pair, q, total, (a, b), sums)
@@ -113,14 +123,16 @@ def walk_with_pieces(
     indices,
     indptr,
     code,
-    parameter,
+    parameters,
     y,
     weights,
+    offset,
     ones,
     order,
     size,
     step_size,
     ridge,
+    excess,
     drift,
     slopes,
     walls,
@@ -164,7 +176,7 @@ def walk_with_pieces(
                     change[s, c] *= weights[i]
         if ones:  # which has never missed a step
             for c in range(outputs):
-                table[last, c] *= shrink
+                table[last, c] *= shrink - (step_size * excess[c] if len(excess) else 0.0)
             table[last, stamp] = t + 0.5
         for s in range(size):
             i = order[step * size + s]
@@ -194,7 +206,9 @@ def walk_with_pieces(
 
 
 @kernel
-def full_pass(data, indices, indptr, code, parameter, y, weights, ones, first, past, x, slopes, gradient):
+def full_pass(
+    data, indices, indptr, code, parameters, y, weights, offset, ones, first, past, x, slopes, gradient
+):
     """Add the gradients of a range of samples, keep their slopes, return the sum of their losses."""
     value = 0.0
     for i in range(first, past):

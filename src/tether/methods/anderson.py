@@ -12,7 +12,7 @@ from typing import Any, ClassVar, NamedTuple, final
 import numpy as np
 
 from tether.arrays import Array
-from tether.methods.base import Algorithm, Method, StageWise, StageWiseAlgorithm
+from tether.methods.base import Algorithm, Choice, Method, StageWise, StageWiseAlgorithm
 from tether.methods.pace import NOISE
 from tether.methods.parameters import check_settings
 from tether.needs import Need
@@ -109,6 +109,11 @@ class AndersonAlgorithm(Algorithm[AndersonState]):
     def title(self) -> str:
         """The name, and what is inside."""
         return f"{self.name}({self.method.title})"
+
+    @property
+    def words(self) -> str:
+        """What it is called in a sentence."""
+        return f"{self.method.words} with Anderson acceleration"
 
     def start(self, x: Array, clock: int = 0) -> AndersonState:
         """Begin the first stage."""
@@ -221,6 +226,10 @@ class AndersonAlgorithm(Algorithm[AndersonState]):
     def describe(self, state: AndersonState) -> str:
         """Say what the inner method says."""
         return self.method.describe(state.inner)
+
+    def choice(self, state: AndersonState) -> Choice | None:
+        """Return what the inner method chose."""
+        return self.method.choice(state.inner)
 
     def clock(self, state: AndersonState) -> int:
         """Return the inner method's clock."""

@@ -17,7 +17,7 @@ from typing import Any, ClassVar, NamedTuple, final
 from tether.arrays import Array
 from tether.curvature import DIAGONAL, KRONECKER
 from tether.methods.anderson import Anderson, AndersonAlgorithm, AndersonState
-from tether.methods.base import Algorithm, Method
+from tether.methods.base import Algorithm, Choice, Method
 from tether.methods.beyond_planes import BeyondAlgorithm
 from tether.methods.costs import Costs
 from tether.methods.lbfgs import LBFGS, LBFGSAlgorithm, LBFGSState
@@ -124,6 +124,16 @@ class Auto(Method):
         """Those of the methods."""
         return frozenset({Need.GRADIENTS})
 
+    def choice(self, facts: Facts) -> Choice | None:
+        """Return what runs beyond equations; elsewhere, and where methods take turns, the algorithm tells."""
+        algorithm = _beyond_planes(facts) if facts.kinks else None
+        if algorithm is None or isinstance(algorithm, BeyondAlgorithm):
+            return None
+        if _programs_fit(facts):
+            return Choice(algorithm.words, "quadratic programs with the Hessian are quick")
+        unfit = _unfit_for_walks(facts)
+        return Choice(algorithm.words, WORDS[Reason.MANY_SAMPLES if unfit is None else unfit])
+
     def prepare(self, facts: Facts) -> "AutoAlgorithm | Algorithm[Any]":
         """Prepare the methods and choose the one to begin with."""
         if facts.kinks:
@@ -154,17 +164,20 @@ def _beyond_planes(facts: Facts) -> Algorithm[Any]:
 
     Where nothing but equations ties variables together, both are at hand and take turns.
     """
-    known = facts.second_order
-    fits = known.separable or (math.isfinite(known.full) and facts.dim <= LARGEST_PROGRAM)
-    unfit = _unfit_for_walks(facts) is not None
-    if fits or unfit:
+    if _programs_fit(facts) or _unfit_for_walks(facts) is not None:
         return Newton().prepare(facts)
     flagship = _FLAGSHIP.prepare(facts)
-    if facts.couples or not math.isfinite(known.among):
+    if facts.couples or not math.isfinite(facts.second_order.among):
         return flagship
     newton = Newton().prepare(facts)
     assert isinstance(newton, SequentialAlgorithm)
     return BeyondAlgorithm.of(flagship, newton, facts)
+
+
+def _programs_fit(facts: Facts) -> bool:
+    """Say whether the Hessian is not too large for quadratic programs."""
+    known = facts.second_order
+    return known.separable or (math.isfinite(known.full) and facts.dim <= LARGEST_PROGRAM)
 
 
 def _has_cheap_metric(newton: NewtonAlgorithm | None) -> bool:
@@ -329,6 +342,15 @@ class AutoAlgorithm(Algorithm[AutoState]):
     def describe(self, state: AutoState) -> str:
         """Say which method runs and why."""
         return f"auto chose {TITLES[Running(state.running)]} ({WORDS[Reason(state.reason)]})"
+
+    def choice(self, state: AutoState) -> Choice:
+        """Return which method runs and why."""
+        return Choice(TITLES[Running(state.running)], WORDS[Reason(state.reason)])
+
+    def account(self, state: AutoState) -> str:
+        """Say what the running method says."""
+        algorithm, inner = self._running(state)
+        return algorithm.account(inner)
 
 
 def _pace(state: AutoState) -> float:

@@ -7,7 +7,7 @@ the state.
 
 from abc import ABC, abstractmethod
 from dataclasses import dataclass, fields
-from typing import Any, ClassVar, Generic, Protocol, Self, TypeVar
+from typing import Any, ClassVar, Generic, NamedTuple, Protocol, Self, TypeVar
 
 from tether.arrays import Array
 from tether.needs import Need
@@ -27,6 +27,13 @@ class State(Protocol):
 S = TypeVar("S", bound=State)
 
 
+class Choice(NamedTuple):
+    """What was chosen to run, and what spoke for it."""
+
+    words: str
+    reason: str
+
+
 class Method(ABC):
     """The settings of an algorithm as a frozen dataclass; None stands for a setting that was left open."""
 
@@ -41,6 +48,10 @@ class Method(ABC):
     @abstractmethod
     def prepare(self, facts: Facts) -> "Algorithm[Any]":
         """Return the algorithm for a problem, with every setting that was left open filled in."""
+
+    def choice(self, facts: Facts) -> Choice | None:
+        """Return which algorithm `prepare` chooses for a problem; None where there is nothing to choose."""
+        return None
 
 
 class StageWise(Method):
@@ -62,6 +73,9 @@ class Algorithm(ABC, Generic[S]):
     #: The name of the method that it was prepared from.
     name: ClassVar[str]
 
+    #: What one of its stages is called.
+    unit: ClassVar[str] = "stage"
+
     def __repr__(self) -> str:
         shown = (f"{field.name}={getattr(self, field.name)!r}" for field in fields(self) if field.repr)
         return f"{self.name}({', '.join(shown)})"
@@ -70,6 +84,19 @@ class Algorithm(ABC, Generic[S]):
     def title(self) -> str:
         """The name as the progress line shows it."""
         return self.name
+
+    @property
+    def words(self) -> str:
+        """What it is called in a sentence."""
+        return self.title
+
+    def account(self, state: S) -> str:
+        """Say what ran, and how long."""
+        return f"{self.words}, {state.stage:,} {self.unit}{'' if state.stage == 1 else 's'}"
+
+    def choice(self, state: S) -> Choice | None:
+        """Return what was chosen to run next, by an algorithm that chooses on the way; None: it does not."""
+        return None
 
     @abstractmethod
     def start(self, x: Array, clock: int = 0) -> S:

@@ -15,7 +15,7 @@ import numpy as np
 
 from tether.arrays import Array
 from tether.methods.anderson import AndersonAlgorithm, AndersonState
-from tether.methods.base import Algorithm
+from tether.methods.base import Algorithm, Choice
 from tether.methods.sequential import CROWDED, LARGEST_SET, SequentialAlgorithm, SequentialState
 from tether.polyhedral import Pieces
 from tether.problem import Facts
@@ -34,9 +34,9 @@ class Running(IntEnum):
     NEWTON = 1
 
 
-WORDS = {
-    Running.SKIP: "auto chose ProxSkip-SVRG with Anderson acceleration (many variables are free)",
-    Running.NEWTON: "auto chose Newton's method on working sets (few variables are free)",
+CHOICES = {
+    Running.SKIP: Choice("ProxSkip-SVRG with Anderson acceleration", "many variables are free"),
+    Running.NEWTON: Choice("Newton's method on working sets", "few variables are free"),
 }
 
 
@@ -154,4 +154,13 @@ class BeyondAlgorithm(Algorithm[BeyondState]):
 
     def describe(self, state: BeyondState) -> str:
         """Say which method runs and why."""
-        return WORDS[Running(state.running)]
+        return f"auto chose {self.choice(state).words} ({self.choice(state).reason})"
+
+    def choice(self, state: BeyondState) -> Choice:
+        """Return which method runs and why."""
+        return CHOICES[Running(state.running)]
+
+    def account(self, state: BeyondState) -> str:
+        """Say what the running method says."""
+        algorithm, inner = self._running(state)
+        return algorithm.account(inner)

@@ -72,6 +72,10 @@ class ConfirmedAlgorithm(Algorithm[ConfirmedState]):
         """Certify with what is known."""
         return self.ask(state)
 
+    def account(self, state: ConfirmedState) -> str:
+        """Say nothing: what found the point is to be named."""
+        return ""
+
     def exhausted(self, state: ConfirmedState) -> bool:
         """Say that one look is all there is."""
         return state.stage > 0

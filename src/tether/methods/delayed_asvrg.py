@@ -198,6 +198,11 @@ class DelayedASVRGAlgorithm(AnchoredAlgorithm[DelayedASVRGState]):
     restart: int | None  # None: never
     first_step: str
 
+    @property
+    def words(self) -> str:
+        """What it is called in a sentence."""
+        return f"{'' if self.interval == 1 else 'delayed '}projected accelerated SVRG"
+
     def start(self, x: Array, clock: int = 0) -> DelayedASVRGState:
         """Begin with x as the first anchor."""
         return DelayedASVRGState(u=x, momentum=self.momentum, anchored=AnchorStage.begin(self, x, clock))

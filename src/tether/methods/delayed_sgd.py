@@ -148,6 +148,11 @@ class DelayedSGDAlgorithm(Algorithm[DelayedSGDState]):
     participation: float
     default_step: float = field(repr=False)  # what an open step size would be
 
+    @property
+    def words(self) -> str:
+        """What it is called in a sentence."""
+        return "projected SGD" if self.interval == 1 else "delayed projected SGD"
+
     def start(self, x: Array, clock: int = 0) -> DelayedSGDState:
         """Begin at a feasible point."""
         return DelayedSGDState(x=x, clock=clock, since=clock)

@@ -148,6 +148,11 @@ class DelayedSVRGAlgorithm(AnchoredAlgorithm[DelayedSVRGState]):
     anchor: str
     output: str
 
+    @property
+    def words(self) -> str:
+        """What it is called in a sentence."""
+        return "projected SVRG" if self.interval == 1 else "delayed projected SVRG"
+
     def start(self, x: Array, clock: int = 0) -> DelayedSVRGState:
         """Begin with x as the first anchor."""
         return DelayedSVRGState(x=x, anchored=AnchorStage.begin(self, x, clock))

@@ -91,10 +91,16 @@ class LBFGSAlgorithm(Algorithm[LBFGSState]):
     """L-BFGS with all settings."""
 
     name: ClassVar[str] = "LBFGS"
+    unit: ClassVar[str] = "iteration"
 
     memory: int
     smoothness: float | None  # None: not known
     concordance: float = field(default=math.inf, repr=False)  # R of `tether.curvature`
+
+    @property
+    def words(self) -> str:
+        """What it is called in a sentence."""
+        return "L-BFGS"
 
     def start(self, x: Array, clock: int = 0) -> LBFGSState:
         """Begin with no curvature known."""

@@ -67,8 +67,14 @@ class NesterovAlgorithm(Algorithm[NesterovState]):
     """Nesterov's method with all settings."""
 
     name: ClassVar[str] = "Nesterov"
+    unit: ClassVar[str] = "iteration"
 
     smoothness: float
+
+    @property
+    def words(self) -> str:
+        """What it is called in a sentence."""
+        return "Nesterov's method"
 
     def start(self, x: Array, clock: int = 0) -> NesterovState:
         """Begin without momentum."""

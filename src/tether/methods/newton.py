@@ -221,6 +221,7 @@ class NewtonAlgorithm(Algorithm[NewtonState]):
     """Newton's method with all settings."""
 
     name: ClassVar[str] = "Newton"
+    unit: ClassVar[str] = "iteration"
 
     form: str
     refresh: int | None
@@ -232,6 +233,11 @@ class NewtonAlgorithm(Algorithm[NewtonState]):
     price: float = field(repr=False)  # of a renewal, in requests
     always: bool = field(repr=False)  # take second derivatives with every gradient
     spectrum: bool = field(repr=False)
+
+    @property
+    def words(self) -> str:
+        """What it is called in a sentence."""
+        return "Newton's method"
 
     def start(self, x: Array, clock: int = 0) -> NewtonState:
         """Begin with second derivatives at the starting point."""

@@ -95,6 +95,7 @@ class ProxSkipAlgorithm(Algorithm[ProxSkipState]):
     """ProxSkip with all settings."""
 
     name: ClassVar[str] = "ProxSkip"
+    unit: ClassVar[str] = "round"
 
     interval: int
     step_size: float
@@ -102,6 +103,11 @@ class ProxSkipAlgorithm(Algorithm[ProxSkipState]):
     seed: int
     default_step: float = field(repr=False)  # what an open step size would be
     kinks: bool = field(default=False, repr=False)  # projections are proxes
+
+    @property
+    def words(self) -> str:
+        """What it is called in a sentence."""
+        return "ProxSkip"
 
     def start(self, x: Array, clock: int = 0) -> ProxSkipState:
         """Begin at a feasible point with h = 0."""

@@ -203,6 +203,11 @@ class ProxSkipSVRGAlgorithm(StageWiseAlgorithm[ProxSkipSVRGState]):
     keep: int = FEWEST_DUALS  # duals that workers remember
     default_step: float = field(repr=False)  # what an open step size would be
 
+    @property
+    def words(self) -> str:
+        """What it is called in a sentence."""
+        return "ProxSkip-SVRG"
+
     def start(self, x: Array, clock: int = 0) -> ProxSkipSVRGState:
         """Begin at a feasible point with h = 0."""
         return ProxSkipSVRGState(

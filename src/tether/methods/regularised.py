@@ -11,7 +11,7 @@ from typing import Any, ClassVar, NamedTuple, final
 
 from tether.arrays import Array
 from tether.curvature import SecondOrder
-from tether.methods.base import Algorithm, Method
+from tether.methods.base import Algorithm, Choice, Method
 from tether.methods.newton import Newton
 from tether.methods.parameters import check_settings, positive
 from tether.needs import Need
@@ -96,6 +96,11 @@ class RegularisedAlgorithm(Algorithm[RegularisedState]):
         """The name, and what is inside."""
         return f"{self.name}({type(self.method).__name__})"
 
+    @property
+    def words(self) -> str:
+        """What it is called in a sentence."""
+        return f"{self._at(self.strength).words} with a pull that fades"
+
     def start(self, x: Array, clock: int = 0) -> RegularisedState:
         """Begin with the strongest pull, towards the starting point."""
         inner = self._at(self.strength).start(x, clock)
@@ -165,6 +170,10 @@ class RegularisedAlgorithm(Algorithm[RegularisedState]):
     def describe(self, state: RegularisedState) -> str:
         """Say what the inner method says."""
         return self._at(state.strength).describe(state.inner)
+
+    def choice(self, state: RegularisedState) -> Choice | None:
+        """Return what the inner method chose."""
+        return self._at(state.strength).choice(state.inner)
 
     def clock(self, state: RegularisedState) -> int:
         """Return the inner method's clock."""

@@ -115,6 +115,7 @@ class ScaffoldAlgorithm(Algorithm[ScaffoldState]):
     """SCAFFOLD with all settings."""
 
     name: ClassVar[str] = "Scaffold"
+    unit: ClassVar[str] = "round"
 
     interval: int
     step_size: float
@@ -128,6 +129,11 @@ class ScaffoldAlgorithm(Algorithm[ScaffoldState]):
     def reach(self) -> float:
         """K eta: controls are the walks divided by it."""
         return self.interval * self.step_size
+
+    @property
+    def words(self) -> str:
+        """What it is called in a sentence."""
+        return "SCAFFOLD"
 
     def start(self, x: Array, clock: int = 0) -> ScaffoldState:
         """Begin at a feasible point with c = 0."""

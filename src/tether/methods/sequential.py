@@ -59,6 +59,7 @@ class SequentialAlgorithm(Algorithm[SequentialState]):
     """Sequential quadratic programs with all settings."""
 
     name: ClassVar[str] = "Newton"
+    unit: ClassVar[str] = "iteration"
 
     form: str
     refresh: int | None
@@ -70,6 +71,11 @@ class SequentialAlgorithm(Algorithm[SequentialState]):
     spectrum: bool = field(repr=False)
     pieces: Pieces | None = field(default=None, repr=False)  # for working sets; None: models of all variables
     smallest: int = field(default=SMALLEST_SET, repr=False)  # working set
+
+    @property
+    def words(self) -> str:
+        """What it is called in a sentence."""
+        return f"Newton's method {'with quadratic programs' if self.pieces is None else 'on working sets'}"
 
     def start(self, x: Array, clock: int = 0) -> SequentialState:
         """Begin with a model at the starting point."""

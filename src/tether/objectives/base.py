@@ -14,6 +14,7 @@ import numpy as np
 from tether.arrays import Array, Indices
 from tether.curvature import FORMS, SecondOrder
 from tether.digest import digest_of
+from tether.names import Labels, counted
 from tether.needs import Need
 from tether.objectives.domain import Domain
 from tether.objectives.shares import Shares
@@ -211,6 +212,17 @@ class Objective(ABC):
     def kind(self) -> Kind:
         """Return what must be the same for all workers of a federation: everything but the data."""
         return {"objective": type(self).__name__}
+
+    @property
+    def words(self) -> str:
+        """What it is, in a few words."""
+        return f"an objective of the class {type(self).__name__}"
+
+    @property
+    def labels(self) -> Labels:
+        """What each variable is called where it is shown."""
+        named = bool(self.names) and not counted(self.names or ())
+        return Labels("x", self.dim, self.names if named else None)
 
     @property
     def unweighted(self) -> "Objective":

@@ -19,6 +19,7 @@ from tether.kernels.arguments import NO_ARRAY, Mean, Samples, Steps, csr, unsign
 from tether.kernels.codes import CODES, FACTOR
 from tether.objectives.base import Evaluation
 from tether.objectives.design import COMPILE_FROM, DenseDesign, Design, SparseDesign, WithOnes
+from tether.objectives.ridge import NO_RIDGE, Ridge
 from tether.objectives.walk import Averaging, Walk, Walked
 from tether.polyhedral import Pieces
 
@@ -29,14 +30,15 @@ _LONGEST_ORDER = 4_000_000  # sample numbers that a walk with full gradients may
 
 
 class Model(NamedTuple):
-    """A linear model: F(x) = (1/N) sum_i w_i loss(<a_i, x>, y_i) + ridge/2 ||x||^2 + <linear, x>."""
+    """A linear model: F(x) = (1/N) sum_i w_i loss(<a_i, x> + o_i, y_i) + ridge(x) + <linear, x>."""
 
     code: int
-    parameter: float
+    parameters: tuple[float, float]
     y: NDArray[Any]
-    weights: Array | None
-    n_outputs: int
-    ridge: float
+    weights: Array | None = None
+    offset: Array | None = None
+    n_outputs: int = 1
+    ridge: Ridge = NO_RIDGE
     linear: Array | None = None
 
 
@@ -56,12 +58,17 @@ class Compiled(ABC):
     """The two jobs of an objective, compiled: full passes and walks."""
 
     def __init__(self, model: Model, ones: bool, shape: tuple[int, int]) -> None:
-        weights = NO_ARRAY if model.weights is None else model.weights
+        weights, offset = (NO_ARRAY if part is None else part for part in (model.weights, model.offset))
         self.model = model
-        self.samples = Samples(model.code, model.parameter, model.y, weights, ones)
+        self.samples = Samples(model.code, model.parameters, model.y, weights, offset, ones)
         self.n_samples = shape[0]
         self.parts = threads.CORES if shape[0] * shape[1] >= COMPILE_FROM else 1  # of a full pass
         self.dim = (shape[1] + ones) * model.n_outputs
+
+    @property
+    @abstractmethod
+    def walks(self) -> bool:
+        """Whether kernels can take steps with the ridge of the model."""
 
     @abstractmethod
     def pass_over(self, x: Array) -> tuple[float, Array, Array]:
@@ -91,9 +98,9 @@ class Compiled(ABC):
         value, slopes, gradient = self.pass_over(np.ascontiguousarray(x))
         value /= self.n_samples
         gradient /= self.n_samples
-        if model.ridge:
-            value += 0.5 * model.ridge * float(np.einsum("i,i->", x, x))
-            gradient += model.ridge * x
+        if model.ridge.largest:
+            value += model.ridge.value(x)
+            gradient += model.ridge.weights * x
         if model.linear is not None:
             value += float(np.einsum("i,i->", model.linear, x))
             gradient += model.linear
@@ -134,16 +141,21 @@ class Compiled(ABC):
             walk.step_size,
             walk.decay,
             walk.clock,
-            self.model.ridge + walk.ridge,
+            self.model.ridge.common + walk.ridge,
+            self._excess(),
             self._drift(walk),
             slopes,
         )
 
+    @abstractmethod
+    def _excess(self) -> Array:
+        """Return what coefficients are shrunk by beyond the common ridge, as kernels see it."""
+
     def _drift(self, walk: Walk) -> Array:
         """Return the part of every step that does not change during the walk."""
         parts = [] if walk.shift is None else [walk.shift]
-        if walk.anchor is not None and self.model.ridge:
-            parts.append(-self.model.ridge * walk.anchor)
+        if walk.anchor is not None and self.model.ridge.largest:
+            parts.append(-self.model.ridge.weights * walk.anchor)
         if walk.anchor is None and self.model.linear is not None:
             parts.append(self.model.linear)
         return np.ascontiguousarray(sum(parts[1:], parts[0])) if parts else NO_ARRAY
@@ -156,6 +168,16 @@ class CompiledSparse(Compiled):
         super().__init__(model, ones, matrix.shape)
         self.rows = csr(matrix)
         self.kernels: Any = sparse_one if model.n_outputs == 1 else sparse_outputs
+
+    @property
+    def walks(self) -> bool:
+        """Whether all coefficients but those of the ones share one ridge."""
+        excess = self.model.ridge.excess
+        return excess is None or (self.samples.ones and not excess[: -self.model.n_outputs].any())
+
+    def _excess(self) -> Array:
+        excess = self.model.ridge.excess
+        return NO_ARRAY if excess is None else excess[-self.model.n_outputs :]
 
     @property
     def natural_batch(self) -> int:
@@ -182,7 +204,7 @@ class CompiledSparse(Compiled):
 
     def bears(self, walk: Walk) -> bool:
         """Say whether missed steps have a closed form: all of one length, none past zero, and no sum kept."""
-        damped = walk.step_size * (self.model.ridge + walk.ridge) < 1.0
+        damped = walk.step_size * (self.model.ridge.largest + walk.ridge) < 1.0
         return damped and walk.decay == 0.0 and walk.averaging is None
 
     def take_steps(self, steps: Steps, mean: Mean, pieces: Pieces | None, x: Array, total: Array) -> float:
@@ -219,6 +241,15 @@ class CompiledDense(Compiled):
     def __init__(self, model: Model, ones: bool, matrix: NDArray[Any]) -> None:
         super().__init__(model, ones, matrix.shape)
         self.matrix = matrix
+
+    @property
+    def walks(self) -> bool:
+        """Whether kernels can take steps: every step moves all coefficients, each by its own ridge."""
+        return True
+
+    def _excess(self) -> Array:
+        excess = self.model.ridge.excess
+        return self._by_output(NO_ARRAY if excess is None else excess)
 
     @property
     def natural_batch(self) -> int:

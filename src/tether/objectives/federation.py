@@ -15,7 +15,7 @@ from tether.arrays import Array, Indices
 from tether.curvature import SecondOrder
 from tether.digest import digest_of
 from tether.lazy import lazy
-from tether.names import common_names
+from tether.names import Labels, common_names
 from tether.objectives.base import Evaluation, Kind, Objective, Smoothness, require_form
 from tether.objectives.pool import Pool, check_kinds, shares_kernels, weighted, weights_of
 from tether.objectives.smoothness import Constants
@@ -139,6 +139,17 @@ class Federation(Objective):
         seen = [local.starting_at(x) for local in self.objectives]
         same = all(one is other for one, other in zip(seen, self.objectives, strict=True))
         return self if same else Federation(seen)
+
+    @property
+    def words(self) -> str:
+        """Those of each worker."""
+        return self.objectives[0].words
+
+    @property
+    def labels(self) -> Labels:
+        """Those of the first worker that has names: they are common."""
+        each = [local.labels for local in self.objectives]
+        return next((labels for labels in each if labels.names is not None), each[0])
 
     def kind(self) -> Kind:
         """That of each worker."""

@@ -175,6 +175,11 @@ class FiniteSum(Objective):
             return ""
         return told_or_seen(self, self._convex, self._known, self._convexity)
 
+    @property
+    def words(self) -> str:
+        """What it is, in a few words."""
+        return "a finite sum in NumPy"
+
     def digest(self) -> str:
         """Return a hexadecimal digest of the settings, and of the functions at two points."""
         return probe_digest(self, *told(self._convex, self._known, self._convexity))

@@ -14,8 +14,9 @@ from tether import threads
 from tether.arrays import Array, Indices
 from tether.curvature import SecondOrder
 from tether.digest import digest_of
-from tether.inputs import matrix, nonnegative, switch
+from tether.inputs import matrix, switch
 from tether.lazy import lazy
+from tether.names import Labels, column_names
 from tether.objectives.base import Evaluation, Kind, Objective, Smoothness, require_form
 from tether.objectives.design import COMPILE_FROM, Rows, as_design
 from tether.objectives.glm_curvature import (
@@ -26,11 +27,15 @@ from tether.objectives.glm_curvature import (
     second_order_of,
 )
 from tether.objectives.glm_data import (
+    Called,
     Coefficients,
+    as_offset,
     chosen,
     column,
     fitting,
     require_length,
+    shifted,
+    variable_labels,
     variable_names,
     weights_and_mass,
 )
@@ -39,6 +44,7 @@ from tether.objectives.losses.checks import check_loss, fingerprint
 from tether.objectives.losses.curvature import largest_curvature
 from tether.objectives.losses.kernel_codes import coded, is_built_in
 from tether.objectives.recession import products_of, separation
+from tether.objectives.ridge import as_ridge
 from tether.objectives.second_moment import SecondMoment
 from tether.objectives.shares import Shares, shares_of
 from tether.objectives.smoothness import require_moderate
@@ -63,8 +69,8 @@ _LAZY_NAMES = (
 class GLM(Objective):
     r"""A generalised linear model with ridge penalty.
 
-    .. math:: F(x) = \frac1N \sum_{i=1}^N w_i \, \mathrm{loss}(\langle a_i, x\rangle, y_i)
-              + \frac{\ell_2}{2} \|x\|^2
+    .. math:: F(x) = \frac1N \sum_{i=1}^N w_i \, \mathrm{loss}(\langle a_i, x\rangle + o_i, y_i)
+              + \frac12 \sum_j \ell_j x_j^2
 
     With K classes, x is ``W.ravel()`` for W of shape (d, K) and :math:`\langle a_i, x\rangle` is
     :math:`W^\top a_i`.
@@ -75,22 +81,29 @@ class GLM(Objective):
         The rows a_i. C-contiguous float32 and float64 arrays, memory maps and CSR matrices are used as
         they are; anything else is converted once. Products are taken in the precision of X.
     y : array of shape (N,)
-        Labels: 0 and 1 (or -1 and 1) for "logistic", class numbers 0 to K - 1 for "multinomial", counts
-        for "poisson", real numbers otherwise.
+        Labels: 0 and 1 (or -1 and 1) for "logistic", class numbers 0 to K - 1 for "multinomial", shares of
+        successes for "binomial", counts for "poisson", amounts above 0 for "gamma", from 0 on for "tweedie",
+        real numbers otherwise.
     loss : str or Loss
-        "logistic", "squared" (with the factor 1/2), "multinomial", "huber", "poisson", or an object of a
-        class of your own that derives from `tether.Loss`.
-    l2 : float
-        The weight of the ridge penalty. F is l2-strongly convex if the loss is convex.
+        "logistic", "squared" (with the factor 1/2), "multinomial", "huber", "poisson", "binomial", "gamma",
+        "tweedie", "quantile-smoothed", an object of a class in `tether.objectives.losses` with other settings
+        than the usual ones, or one of a class of your own that derives from `tether.Loss`.
+    l2 : float or array of shape (p,)
+        The weight of the ridge penalty, for all coefficients or for each, an intercept last; at least 0. F is
+        min(l2)-strongly convex if the loss is convex. A series with the names of the columns is matched by
+        name.
     fit_intercept : bool
         Append a constant 1 to every row: one more coefficient (or row of W), the last. It is penalised like
-        the rest, so that F stays strongly convex.
+        the rest, so that F stays strongly convex, unless l2 says otherwise.
     sample_weight : array of shape (N,), optional
         Weights >= 0; they are divided by their mean, so a weight of 2 counts a sample twice. Their sum says
         how much this objective counts among the workers of a federation.
     n_classes : int, optional
         K for "multinomial". By default the labels tell; give it where some class may have no sample, as on
         one worker of a federation.
+    offset : array of shape (N,), optional
+        What is added to the predictions: o_i, of models with one output. For counts over different times it
+        is the logarithm of the time.
 
     Notes
     -----
@@ -125,14 +138,13 @@ class GLM(Objective):
         y: Any,
         loss: str | Loss = "logistic",
         *,
-        l2: float = 0.0,
+        l2: Any = 0.0,
         fit_intercept: bool = False,
         sample_weight: Any = None,
         n_classes: int | None = None,
+        offset: Any = None,
     ) -> None:
         self.loss = as_loss(loss, n_classes)
-        self.l2 = nonnegative("l2", l2)
-        require_moderate("l2", self.l2)
         self.fit_intercept = switch("fit_intercept", fit_intercept)
         data = matrix("X", X)
         self.n_samples = data.shape[0]
@@ -140,20 +152,46 @@ class GLM(Objective):
         require_length("y", self.y, self.n_samples)
         self.weights, self._mass = weights_and_mass(sample_weight, self.n_samples)
         self.n_outputs = fitting(self.loss.n_outputs(self.y), data.shape[1])
+        self.offset = as_offset(offset, self.n_samples, self.n_outputs)
         self.proven_convex = is_built_in(self.loss)
         floors = np.broadcast_to(self.loss.floors(self.y), self.n_samples) if self.proven_convex else -np.inf
         self.floor = float(np.average(floors, weights=None if np.ndim(floors) == 0 else self.weights))
         self._nonconvexity = "" if self.proven_convex else check_loss(self.loss, self.y, self.n_outputs)
         self.design = as_design(data, one_output=self.n_outputs == 1, ones=self.fit_intercept)
         self.dim = self.design.width * self.n_outputs
-        self.names = variable_names(X, self.fit_intercept, self.n_outputs)
+        self._called = Called(column_names(X))
+        self.names = variable_names(self._called.columns, self.fit_intercept, self.n_outputs)
+        self.ridge = as_ridge(l2, self.design.width, self.n_outputs, self.names)
+
+    @property
+    def l2(self) -> float | Array:
+        """The weight of the ridge penalty; an array where coefficients have weights of their own."""
+        return self.ridge.weights
+
+    def with_names(self, columns: Any, classes: Any = None) -> "GLM":
+        """Return the same model with names for the columns of X and, if there are several, for its classes.
+
+        Examples
+        --------
+        >>> import numpy as np, tether
+        >>> objective = tether.GLM(np.eye(2), [0.0, 1.0], "squared").with_names(["age", "income"])
+        >>> tether.solve(objective, "age == income").x.round(6)
+        array([0.5, 0.5])
+        """
+        other, width = copy.copy(self), self.design.width - self.fit_intercept
+        other._called = Called.checked(columns, classes, width, self.n_outputs)
+        other.names = variable_names(other._called.columns, self.fit_intercept, self.n_outputs)
+        return other
 
     def with_rows(self, X: Any) -> "GLM":
-        """Return the model of the same samples with other columns, without a column of ones behind them."""
+        """Return the model of the same samples with other columns, without a column of ones behind them.
+
+        Its ridge must be one number for all coefficients.
+        """
         other = self._copy()
         data = matrix("X", X)
         require_length("X", data, self.n_samples)
-        other.fit_intercept, other.names = False, None
+        other.fit_intercept, other.names, other._called = False, None, Called()
         other.design = as_design(data, one_output=self.n_outputs == 1)
         other.dim = other.design.width * self.n_outputs
         return other
@@ -164,7 +202,7 @@ class GLM(Objective):
 
     def evaluate_in_numpy(self, x: Array) -> Evaluation:
         """Return what `evaluate` returns, without compiled code."""
-        z = self.design.predict(self._shaped(x))
+        z = shifted(self.design.predict(self._shaped(x)), self.offset)
         slopes = self._slopes(z, self.y)
         weighted = slopes if self.weights is None else slopes * column(self.weights, slopes)
         gradient = self.design.combine(weighted).ravel() / self.n_samples + self.l2 * x
@@ -172,13 +210,14 @@ class GLM(Objective):
 
     def descend(self, walk: Walk) -> Walked:
         """Walk E steps off the constraint, in compiled code where the data is large enough."""
-        if self._compiled is None or not self._compiled.serves(walk):
+        walker = self._walker
+        if walker is None or not walker.serves(walk):
             return walk_in_numpy(self, walk)
-        return self._compiled.descend(walk)
+        return walker.descend(walk)
 
     def value(self, x: Array) -> float:
         """Return F(x) without its gradient."""
-        return self._value(self.design.predict(self._shaped(x)), x)
+        return self._value(shifted(self.design.predict(self._shaped(x)), self.offset), x)
 
     def batch_gradient(
         self, x: Array, batch: Indices | None, anchor: Array | None = None, slopes: Array | None = None
@@ -187,18 +226,18 @@ class GLM(Objective):
         if batch is None and anchor is None:
             return self.evaluate(x).gradient
         rows: Rows = self.design if batch is None else self.design.take(batch)
-        y, weights = chosen(self.y, batch), chosen(self.weights, batch)
-        change = self._slopes(rows.predict(self._shaped(x)), y)
+        y, weights, offset = (chosen(numbers, batch) for numbers in (self.y, self.weights, self.offset))
+        change = self._slopes(shifted(rows.predict(self._shaped(x)), offset), y)
         if anchor is not None:
             if slopes is None:
-                change -= self.loss.slopes(rows.predict(self._shaped(anchor)), y)
+                change -= self.loss.slopes(shifted(rows.predict(self._shaped(anchor)), offset), y)
             else:
                 change -= chosen(slopes, batch)
         change /= len(change)  # here, because a batch is shorter than the gradient
         if weights is not None:
             change *= column(weights, change)
         gradient = rows.combine(change).ravel()
-        if self.l2:
+        if self.ridge.largest:
             gradient += self.l2 * (x if anchor is None else x - anchor)
         return gradient
 
@@ -210,18 +249,24 @@ class GLM(Objective):
     @lazy
     def smoothness(self) -> Smoothness:
         """The constants of F; estimates at two predictions for a loss whose curvature is unbounded."""
-        curvature, exact = largest_curvature(self.loss, self.y, self.weights, self.n_outputs)
-        lengths = self._moment.lengths
-        maximum = curvature * lengths.largest + self.l2
+        curvature, exact = self._largest_curvature
+        lengths, l2 = self._moment.lengths, self.ridge.largest
+        maximum = curvature * lengths.largest + l2
         require_moderate("X", maximum)
-        full = min(curvature * min(self._moment.largest(), lengths.mean) + self.l2, maximum)
+        full = min(curvature * min(self._moment.largest(), lengths.mean) + l2, maximum)
         return Smoothness(maximum, full, min(self._convexity, full), exact)
 
     @lazy
     def shares(self) -> Shares | None:
         """Those of rows much longer than the others."""
-        curvature, _ = largest_curvature(self.loss, self.y, self.weights, self.n_outputs)
-        return shares_of(curvature * self._weighted_norms(), self._weighted, self.l2)
+        return shares_of(
+            self._largest_curvature[0] * self._weighted_norms(), self._weighted, self.ridge.largest
+        )
+
+    @property
+    def _largest_curvature(self) -> tuple[float, bool]:
+        """A bound on the second derivative of the loss and True, or an estimate and False."""
+        return largest_curvature(self.loss, self.y, self.weights, self.n_outputs, self.offset)
 
     def _weighted(self, weights: Array) -> "GLM":
         other = self._copy()
@@ -245,7 +290,7 @@ class GLM(Objective):
         """The strong convexity of F: that of the penalty, and what the loss and the data make certain."""
         curved = self.loss.convexity
         learned = curved * self._moment.smallest() if curved else 0.0
-        return self.l2 + learned if self.convex else 0.0
+        return self.ridge.smallest + learned if self.convex else 0.0
 
     @lazy
     def _moment(self) -> SecondMoment:
@@ -255,8 +300,23 @@ class GLM(Objective):
 
     def kind(self) -> Kind:
         """Return the loss with its settings, l2, and what decides on the shape of x."""
-        own: Kind = {"l2": self.l2, "fit_intercept": self.fit_intercept, "n_outputs": self.n_outputs}
+        own: Kind = {
+            "l2": self.ridge.setting,
+            "fit_intercept": self.fit_intercept,
+            "n_outputs": self.n_outputs,
+        }
         return super().kind() | self.loss.kind() | own
+
+    @property
+    def words(self) -> str:
+        """The model and its settings."""
+        model = self.loss.words or f"a linear model with the loss {type(self.loss).__name__}"
+        return f"{model} with {self.ridge.words}" if self.ridge.largest else model
+
+    @property
+    def labels(self) -> Labels:
+        """The names of the columns, where they have some, also with several outputs."""
+        return variable_labels(self._called, self.fit_intercept, self.n_outputs, self.dim)
 
     def hessian(self) -> tuple[Any, Array] | None:
         """Return H and g of a small problem with a quadratic loss; None for all others."""
@@ -280,10 +340,11 @@ class GLM(Objective):
 
     def direction_of_fall(self, x: Array, way: Array, equations: Any) -> Array | None:
         """Return a direction that separates the data."""
-        if self.l2 > 0.0:
+        if self.ridge.smallest > 0.0:
             return None
         products = products_of(self.design, self.loss, self.y, self.n_outputs, self.weights)
-        return separation(products, equations, x, way)
+        settled = None if self.ridge.uniform else self.ridge.settled
+        return separation(products, equations, x, way, settled)
 
     def unpack(self, x: Array) -> Coefficients:
         """Return the coefficients, (d,) or (d, K), and the intercept apart from each other."""
@@ -301,12 +362,19 @@ class GLM(Objective):
     @lazy
     def natural_batch(self) -> int:
         """One to a few samples where steps are compiled, more where they are interpreted."""
-        return super().natural_batch if self._compiled is None else self._compiled.natural_batch
+        walker = self._walker
+        return super().natural_batch if walker is None else walker.natural_batch
 
     @lazy
     def sample_work(self) -> float:
         """What a sample of a step takes, compiled or interpreted."""
-        return super().sample_work if self._compiled is None else self._compiled.sample_work
+        walker = self._walker
+        return super().sample_work if walker is None else walker.sample_work
+
+    @property
+    def _walker(self) -> "Compiled | None":
+        """The kernels, if they can take steps with this ridge."""
+        return self._compiled if self._compiled is not None and self._compiled.walks else None
 
     @lazy
     def _compiled(self) -> "Compiled | None":
@@ -317,7 +385,8 @@ class GLM(Objective):
         with threads.importing:  # numba takes its time
             from tether.objectives.compiled import Model, compile_model
 
-        return compile_model(self.design, Model(*known, self.y, self.weights, self.n_outputs, self.l2))
+        model = Model(*known, self.y, self.weights, self.offset, self.n_outputs, self.ridge)
+        return compile_model(self.design, model)
 
     def compile(self) -> None:
         """Use the kernels whatever the size of the data."""
@@ -329,7 +398,8 @@ class GLM(Objective):
         """Return a hexadecimal digest of data and settings."""
         loss = repr(self.loss) if is_built_in(self.loss) else fingerprint(self.loss, self.y, self.n_outputs)
         settings = loss, self.l2, self.fit_intercept, self.n_outputs
-        return digest_of("GLM", *self.design.arrays, self.y, self.weights, *settings)
+        shifts = () if self.offset is None else ("offset", self.offset)
+        return digest_of("GLM", *self.design.arrays, self.y, self.weights, *settings, *shifts)
 
     def _shaped(self, x: Array) -> Array:
         return x if self.n_outputs == 1 else x.reshape(self.design.width, self.n_outputs)
@@ -342,4 +412,4 @@ class GLM(Objective):
         losses = np.asarray(self.loss.values(z, self.y), dtype=np.float64)
         if self.weights is not None:
             losses = losses * self.weights
-        return float(losses.mean()) + 0.5 * self.l2 * float(x @ x)
+        return float(losses.mean()) + self.ridge.value(x)

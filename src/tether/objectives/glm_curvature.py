@@ -2,7 +2,8 @@
 
 With one output the Hessian is (1/N) sum_i w_i c_i a_i a_i^T + l2 I with the curvatures c_i of the loss. With
 K outputs each sample has a K x K matrix B_i instead of c_i. Then either all is kept, or only
-G = (1/N) sum_i w_i trace(B_i) a_i a_i^T and S = (1/N) sum_i w_i B_i, or the diagonal.
+G = (1/N) sum_i w_i trace(B_i) a_i a_i^T and S = (1/N) sum_i w_i B_i, with the mean of a ridge whose numbers
+differ, or the diagonal.
 """
 
 import math
@@ -14,7 +15,7 @@ from numpy.typing import NDArray
 from tether.arrays import Array, Indices
 from tether.curvature import DIAGONAL, FULL, SecondOrder, diagonal_places, packed, unpacked
 from tether.objectives.design import Design
-from tether.objectives.glm_data import chosen, column
+from tether.objectives.glm_data import chosen, column, shifted
 from tether.objectives.gram import Summed, gram_triangle, is_separable, square_sums, summed
 from tether.objectives.losses import Loss
 from tether.objectives.losses.probe import has_hessians, inside
@@ -24,6 +25,7 @@ from tether.objectives.prices import (
     price_of_kronecker,
     work_of_gradient,
 )
+from tether.objectives.ridge import Ridge
 
 if TYPE_CHECKING:
     from tether.objectives.glm import GLM
@@ -32,14 +34,15 @@ _BLOCK_NUMBERS = 1 << 21  # of the K x K matrices of samples that are looked at 
 
 
 class LinearModel(NamedTuple):
-    """(1/N) sum_i w_i loss(a_i^T x, y_i) + l2/2 ||x||^2, as far as second derivatives go."""
+    """(1/N) sum_i w_i loss(a_i^T x + o_i, y_i) + ridge(x), as far as second derivatives go."""
 
     design: Design
     loss: Loss
     y: NDArray[Any]
     weights: Array | None
+    offset: Array | None
     n_outputs: int
-    l2: float
+    ridge: Ridge
     convex: bool
     compiled: bool  # use kernels whatever the size of the data
 
@@ -51,16 +54,16 @@ class LinearModel(NamedTuple):
     def at(self, x: Array, batch: Indices | None) -> "Predicted":
         """Return the samples of a batch, or all, with their predictions and their shares of the mean."""
         rows = self.design if batch is None else self.design.take(batch)
-        y, weights = chosen(self.y, batch), chosen(self.weights, batch)
-        z = rows.predict(x if self.n_outputs == 1 else x.reshape(-1, self.n_outputs))
+        y, weights, offset = (chosen(numbers, batch) for numbers in (self.y, self.weights, self.offset))
+        z = shifted(rows.predict(x if self.n_outputs == 1 else x.reshape(-1, self.n_outputs)), offset)
         shares = np.full(len(z), 1.0 / len(z)) if weights is None else weights / len(z)
         return Predicted(self, z, y, shares, batch)
 
 
 def model_of(glm: "GLM") -> LinearModel:
     """Return what second derivatives of a model depend on."""
-    samples = glm.design, glm.loss, glm.y, glm.weights, glm.n_outputs
-    return LinearModel(*samples, l2=glm.l2, convex=glm.convex, compiled=glm.eager)
+    samples = glm.design, glm.loss, glm.y, glm.weights, glm.offset, glm.n_outputs
+    return LinearModel(*samples, ridge=glm.ridge, convex=glm.convex, compiled=glm.eager)
 
 
 class Predicted(NamedTuple):
@@ -99,10 +102,10 @@ def _curvature_of(model: LinearModel, x: Array, form: str, batch: Indices | None
     here = model.at(x, batch)
     if form == DIAGONAL:
         some = summed(model.design, here.curvatures(), batch)
-        return square_sums(some, compiled=model.compiled).ravel() + model.l2
+        return square_sums(some, compiled=model.compiled).ravel() + model.ridge.weights
     if form == FULL:
         full = here.triangle(here.curvatures()) if model.n_outputs == 1 else _outputs_in_full(here)
-        full[diagonal_places(model.dim)] += model.l2
+        full[diagonal_places(model.dim)] += model.ridge.weights
         return full
     return _kronecker(here)
 
@@ -113,7 +116,7 @@ def curvature_among(model: LinearModel, x: Array, chosen: Indices, batch: Indice
         here = model.at(x, batch)
         some = summed(model.design.among(chosen), here.curvatures(), batch)
         triangle = gram_triangle(some, compiled=model.compiled)
-        triangle[diagonal_places(len(chosen))] += model.l2
+        triangle[diagonal_places(len(chosen))] += np.broadcast_to(model.ridge.weights, len(x))[chosen]
         return triangle
 
 
@@ -124,7 +127,7 @@ def _kronecker(here: Predicted) -> Array:
         blocks = here.blocks(begin, end)
         outputs += blocks.sum(axis=0)
         traces[begin:end] = np.einsum("nkk->n", blocks)
-    return np.concatenate([here.triangle(traces), packed(outputs), [model.l2]])
+    return np.concatenate([here.triangle(traces), packed(outputs), [model.ridge.mean]])
 
 
 def _outputs_in_full(here: Predicted) -> Array:
@@ -154,7 +157,9 @@ def quadratic_of(model: LinearModel, moment: Array) -> tuple[Array, Array]:
     """Return H and g of a model with a quadratic loss from the mean of w_i a_i a_i^T."""
     here = model.at(np.zeros(model.dim), None)
     slopes = here.shares * np.asarray(model.loss.slopes(here.z, here.y), dtype=np.float64)
-    return model.loss.curvature * moment + model.l2 * np.eye(model.dim), model.design.combine(slopes)
+    hessian = model.loss.curvature * moment
+    hessian[np.diag_indices(model.dim)] += model.ridge.weights
+    return hessian, model.design.combine(slopes)
 
 
 def second_order_of(model: LinearModel, longest: float) -> SecondOrder:

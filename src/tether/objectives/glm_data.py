@@ -6,7 +6,30 @@ from numpy.typing import NDArray
 
 from tether.arrays import Array, Indices
 from tether.inputs import LARGEST_DIMENSION, vector
-from tether.names import INTERCEPT, PER_OUTPUT, Names, column_names, counted
+from tether.names import INTERCEPT, PER_OUTPUT, Labels, Names, as_names, counted
+
+
+class Called(NamedTuple):
+    """The names of columns and of classes, where they have any."""
+
+    columns: Names | None = None
+    classes: Names | None = None
+
+    @classmethod
+    def checked(cls, columns: Any, classes: Any, width: int, n_outputs: int) -> "Called":
+        """Return names of as many columns and classes as there are, or refuse others."""
+        own = as_names("columns", columns)
+        if len(own) != width:
+            raise ValueError(f"columns must be {width} names, one for each column of X, got {len(own)}.")
+        if classes is None:
+            return cls(own)
+        outputs = as_names("classes", classes)
+        if len(outputs) != n_outputs or n_outputs == 1:
+            raise ValueError(
+                f"classes must be {n_outputs} names, one for each class of a model of several, got "
+                f"{len(outputs)}."
+            )
+        return cls(own, outputs)
 
 
 class Coefficients(NamedTuple):
@@ -46,17 +69,43 @@ def weights_and_mass(sample_weight: Any, n_samples: int) -> tuple[Array | None, 
     return weights / weights.mean(), float(weights.sum())
 
 
-def variable_names(table: Any, fit_intercept: bool, n_outputs: int) -> Names | None:
-    """Return the names of the columns of a data frame, "intercept" last where there is one; else None.
+def as_offset(offset: Any, n_samples: int, n_outputs: int) -> Array | None:
+    """Return what is added to the predictions, one number a sample; None if nothing is."""
+    if offset is None:
+        return None
+    if n_outputs > 1:
+        raise ValueError(
+            f"offset must be left out for a model with {n_outputs} outputs, of which it would move all alike."
+        )
+    shifts = vector("offset", offset)
+    require_length("offset", shifts, n_samples)
+    return shifts
+
+
+def shifted(predictions: Array, offset: Array | None) -> Array:
+    """Return predictions with their offset."""
+    return predictions if offset is None else predictions + offset
+
+
+def variable_names(columns: Names | None, fit_intercept: bool, n_outputs: int) -> Names | None:
+    """Return the names of the coefficients of columns, "intercept" last where there is one; None without.
 
     With several outputs a name would stand for several variables, so that named columns name none of them.
     """
-    names = column_names(table)
-    if names is None or (n_outputs > 1 and counted(names)):
+    if columns is None:
         return None
     if n_outputs > 1:
-        return PER_OUTPUT
-    return (*names, INTERCEPT) if fit_intercept else names
+        return None if counted(columns) else PER_OUTPUT
+    return (*columns, INTERCEPT) if fit_intercept else columns
+
+
+def variable_labels(called: Called, fit_intercept: bool, n_outputs: int, dim: int) -> Labels:
+    """Return what coefficients are called where they are shown, also with several outputs a column."""
+    columns, classes = called
+    if columns is None or counted(columns):
+        return Labels("x", dim, None, n_outputs, fit_intercept, classes=classes)
+    names = (*columns, INTERCEPT) if fit_intercept else columns
+    return Labels("x", dim, names, n_outputs, classes=classes)
 
 
 def chosen(numbers: NDArray[Any] | None, batch: Indices | None) -> Any:

@@ -182,6 +182,11 @@ class JaxObjective(Objective):
         data = (np.asarray(leaf) for leaf in jax.tree.leaves(self._data))
         return probe_digest(self, *data, self.l2, *told(self._convex, self._known, self._convexity))
 
+    @property
+    def words(self) -> str:
+        """What it is, in a few words."""
+        return f"a model in JAX with l2 = {self.l2:g}" if self.l2 else "a model in JAX"
+
     def kind(self) -> Kind:
         """Return l2 beside what all objectives say."""
         return super().kind() | {"l2": self.l2}

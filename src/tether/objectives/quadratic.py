@@ -14,6 +14,7 @@ from tether.arrays import Array, Indices
 from tether.curvature import DIAGONAL, SecondOrder
 from tether.digest import digest_of
 from tether.inputs import number, vector
+from tether.kernels.codes import NO_PARAMETERS
 from tether.lazy import lazy
 from tether.names import column_names
 from tether.objectives.base import Evaluation, Kind, Objective, Smoothness, require_form
@@ -83,6 +84,11 @@ class Quadratic(Objective):
         self.constant = number("constant", constant)
         self.names = column_names(matrix if factors is None else factors)
         self.uses_blas = factors is None and self.dim >= _BLAS_WIDTH
+
+    @property
+    def words(self) -> str:
+        """What it is, in a few words."""
+        return "a quadratic function"
 
     def kind(self) -> Kind:
         """Return whether C is given by its factors or as a matrix: their samples count differently."""
@@ -156,7 +162,8 @@ class Quadratic(Objective):
         with threads.importing:  # numba takes its time
             from tether.objectives.compiled import FACTOR, Model, compile_model
 
-        model = Model(FACTOR, 0.0, np.zeros(self.n_samples), self.form.weights, 1, 0.0, self.linear)
+        zeros, weights = np.zeros(self.n_samples), self.form.weights
+        model = Model(FACTOR, NO_PARAMETERS, zeros, weights, linear=self.linear)
         return compile_model(design, model)
 
     @lazy

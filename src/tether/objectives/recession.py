@@ -1,7 +1,8 @@
 """Directions along which a generalised linear model falls for ever: with one, it has no minimum.
 
 Each term says by its prediction whether it goes on falling along d. A logistic loss does if y <a, d> > 0,
-that of K classes if <a, d_y> > <a, d_k> for some k and never the reverse, that of a count of 0 if <a, d> < 0.
+that of K classes if <a, d_y> > <a, d_k> for some k and never the reverse, that of a count or an amount of 0
+if <a, d> < 0.
 So every term has *products* with d, which must not be negative; they are zero where the term stays as it is.
 All other losses, counts above 0 among them, have a minimum of their own and allow <a, d> = 0 only.
 
@@ -10,6 +11,7 @@ that leaves of x. Nothing is concluded before all products were looked at, so th
 """
 
 from abc import ABC, abstractmethod
+from collections.abc import Callable
 from typing import Any, final
 
 import numpy as np
@@ -20,9 +22,10 @@ from tether.arrays import Array, Indices
 from tether.lazy import lazy
 from tether.objectives.design import Design
 from tether.objectives.losses import Loss
+from tether.objectives.losses.amounts import Poisson, Tweedie
 from tether.objectives.losses.classes import Logistic, Multinomial
 from tether.objectives.losses.kernel_codes import is_built_in
-from tether.objectives.losses.responses import Poisson
+from tether.objectives.losses.proportions import Binomial
 
 LARGEST_DIM = 500  # variables up to which d is quickly found
 SETTLED = (3.0, 6.0, 9.0)  # products at which losses are down to exp(-3), ...
@@ -97,24 +100,37 @@ def products_of(design: Design, loss: Loss, y: Any, n_outputs: int, weights: Arr
         return Classes(design, y, n_outputs, counted)
     if not is_built_in(loss):
         return None
-    falling = (
-        y if type(loss) is Logistic else np.where(y == 0.0, -1.0, 0.0) if type(loss) is Poisson else 0.0 * y
-    )
-    return OneOutput(design, falling.astype(np.float64), counted)
+    return OneOutput(design, _falling(loss, y), counted)
 
 
-def separation(products: Products | None, equations: Any, x: Array, way: Array) -> Array | None:
+def _falling(loss: Loss, y: Any) -> Array:
+    """Return the sign of the predictions towards which each term falls for ever; 0 where it has a minimum."""
+    if type(loss) is Logistic:
+        return np.asarray(y, dtype=np.float64)
+    ends = np.where(y == 0.0, -1.0, 0.0) if type(loss) in (Poisson, Tweedie, Binomial) else np.zeros(len(y))
+    return np.where(y == 1.0, 1.0, ends) if type(loss) is Binomial else ends
+
+
+def separation(
+    products: Products | None,
+    equations: Any,
+    x: Array,
+    way: Array,
+    settled: Callable[[], Array] | None = None,
+) -> Array | None:
     """Return d with A d = 0 along which no term rises and some fall for ever; None where none is found.
 
     It is looked for near the direction of x, and near the ``way`` that the run took last, unless nobody knows
-    the terms or looking would take long.
+    the terms or looking would take long. ``settled`` returns rows that it must be orthogonal to, beside the
+    equations.
     """
     if products is None or len(x) > LARGEST_DIM:
         return None
-    dense = equations.toarray() if sparse.issparse(equations) else np.asarray(equations)
-    dense, far = dense.reshape(-1, len(x)), products.along(x)
-    for settled in SETTLED if far.max() >= min(SETTLED) else ():
-        stays = products.fixed | (far < settled)
+    dense, far = _rows(equations, len(x)), products.along(x)
+    if settled is not None:
+        dense = np.vstack([dense, settled()])
+    for least in SETTLED if far.max() >= min(SETTLED) else ():
+        stays = products.fixed | (far < least)
         held = _some(np.flatnonzero(stays), ROWS * len(x))
         left = Rest(np.vstack([dense, products.rows(held)]))
         if not left.any:  # nor if more terms have to stay
@@ -124,6 +140,11 @@ def separation(products: Products | None, equations: Any, x: Array, way: Array) 
             if d is not None:
                 return d
     return None
+
+
+def _rows(equations: Any, dim: int) -> Array:
+    dense = equations.toarray() if sparse.issparse(equations) else np.asarray(equations)
+    return np.asarray(dense.reshape(-1, dim))
 
 
 def _direction(products: Products, left: "Rest", start: Array, stays: NDArray[np.bool_]) -> Array | None:

@@ -10,6 +10,7 @@ import numpy as np
 
 from tether import threads
 from tether.arrays import Array
+from tether.kernels.codes import NO_PARAMETERS
 from tether.lazy import lazy
 from tether.objectives.design import Design
 from tether.objectives.gram import gram_matrix
@@ -93,7 +94,7 @@ class SecondMoment:
             with threads.importing:  # numba takes its time
                 from tether.objectives.compiled import FACTOR, Model, compile_model
 
-            squares = compile_model(design, Model(FACTOR, 0.0, np.zeros(n), weights, 1, 0.0))
+            squares = compile_model(design, Model(FACTOR, NO_PARAMETERS, np.zeros(n), weights))
             return lambda v: squares.pass_over(v)[2] / (2 * n)
 
         def product(v: Array) -> Array:

@@ -242,6 +242,11 @@ class Separable(Objective):
         full[np.cumsum(np.arange(1, self.dim + 1)) - 1] = diagonal
         return full
 
+    @property
+    def words(self) -> str:
+        """What it is, in a few words."""
+        return f"a separable function ({self.function.name})"
+
     def kind(self) -> Kind:
         """Return which function is added up."""
         return super().kind() | {"phi": self.function.name}

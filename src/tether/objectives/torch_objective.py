@@ -121,6 +121,11 @@ class TorchObjective(Objective):
         constants = told(self._convex, self._known, self._convexity)
         return probe_digest(self, self._inputs.numpy(), self._targets.numpy(), self.l2, *constants)
 
+    @property
+    def words(self) -> str:
+        """What it is, in a few words."""
+        return f"a model in torch with l2 = {self.l2:g}" if self.l2 else "a model in torch"
+
     def kind(self) -> Kind:
         """Return l2 beside what all objectives say."""
         return super().kind() | {"l2": self.l2}

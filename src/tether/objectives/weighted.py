@@ -5,6 +5,7 @@ from typing import Any, final
 from tether.arrays import Array, Indices
 from tether.curvature import SecondOrder
 from tether.digest import digest_of
+from tether.names import Labels
 from tether.objectives.base import Evaluation, Kind, Objective, Smoothness
 from tether.objectives.shares import Shares
 from tether.objectives.smoothness import Constants, OpenSmoothness
@@ -88,6 +89,16 @@ class Weighted(Objective):
     def digest(self) -> str:
         """Return a hexadecimal digest of f and the weight."""
         return digest_of("Weighted", self.weight, self.objective.digest())
+
+    @property
+    def words(self) -> str:
+        """Those of f."""
+        return self.objective.words
+
+    @property
+    def labels(self) -> Labels:
+        """Those of f."""
+        return self.objective.labels
 
     def kind(self) -> Kind:
         """That of f."""

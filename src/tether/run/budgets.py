@@ -8,7 +8,8 @@ from typing import Any, NamedTuple
 from tether.inputs import positive, positive_integer
 from tether.problem import Facts
 from tether.requests import Descend, Gradient
-from tether.run.solution import Counts, Status
+from tether.run.history import Counts
+from tether.run.solution import Status
 from tether.run.turn import Question, Run, price_of_gradient, price_of_step
 
 DEFAULT_PASSES = 1000.0

@@ -8,7 +8,8 @@ import numpy as np
 from scipy.optimize import OptimizeResult
 
 from tether.arrays import Array
-from tether.run.solution import Counts, Solution, Status
+from tether.run.history import Counts
+from tether.run.solution import Solution, Status
 
 Callback = Callable[[OptimizeResult], Any]
 

@@ -2,20 +2,23 @@
 
 import math
 from dataclasses import dataclass, replace
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from tether.arrays import Array, norm
 from tether.feasible import Active, Multipliers
+from tether.methods import Algorithm
 from tether.objectives import Objective
 from tether.polyhedral import Duals
 from tether.problem import Problem
 from tether.requests import Gradient, Measured
+from tether.run.history import Row
 from tether.run.recession import Trail, falls_on
 from tether.run.record import Record
 from tether.run.seen import Incumbent, Reference
-from tether.run.solution import Row, Solution, Status
+from tether.run.solution import Solution, Status
+from tether.run.statement import Statement
 from tether.run.turn import Conversation, Run
 from tether.run.verdict import Accuracy, Judge
 from tether.shortcuts import Way
@@ -52,6 +55,7 @@ class Closing:
     way: Way
     judge: Judge
     record: Record
+    statement: Statement | None = None
 
     def solution(self, run: Run, ending: Ending) -> Solution:
         """Measure what has to be measured and answer with the best point."""
@@ -100,7 +104,8 @@ class Closing:
         found = Incumbent.at(reply)
         if abs(found.value - best.value) <= SAME_VALUE * abs(best.value):
             found = found._replace(bend=best.bend)  # which coordinates it was seen in makes no difference
-        rows.append(self.record.row(run, reply, self._accuracy(run).gap(found)))
+        row = self.record.row(run, reply, self._accuracy(run).gap(found))
+        rows.append(row._replace(residual=problem.residual(x)))
         return run, found if reply.complete else found._replace(certificate=math.nan)
 
     def _referred(self, run: Run, best: Incumbent) -> Run:
@@ -164,7 +169,8 @@ class Closing:
         if status is Status.EXHAUSTED:
             words += accuracy.shortfall(best, gap)
         edge = "" if status is Status.CONVERGED else _edge(self.way.original.objective, best)
-        remarks = [words + detail, edge, algorithm.describe(run.state), self.way.note, self._doubt(run)]
+        doubt = self._doubt(run)
+        remarks = [words + detail, edge, algorithm.describe(run.state), self.way.note, doubt]
         multipliers = _multipliers(problem, best)
         return Solution(
             x=best.x,
@@ -180,6 +186,10 @@ class Closing:
             history=self.record.history(*rows),
             seconds=run.seconds,
             method=repr(algorithm),
+            solver=_solver(self.way, algorithm, run),
+            problem=self.statement,
+            decisions=run.decisions,
+            doubt=doubt,
         )
 
     def _gap(self, run: Run, best: Incumbent) -> float:
@@ -208,6 +218,14 @@ class Closing:
             reference = reference._replace(point=self.way.lift(reference.point))
         floor = -math.inf if run.nonconvex else self.conversation.facts.floor
         return Accuracy(self.way.asked, convexity, reference, lifted, floor)
+
+
+def _solver(way: Way, algorithm: Algorithm[Any], run: Run) -> str:
+    """Return what solved the problem, in words: one thing after the other."""
+    before, last = [decision.words for decision in run.decisions[:-1]], algorithm.account(run.state)
+    if way.direct and way.choice is not None:
+        before, last = [way.choice.words], last if run.state.stage else ""
+    return ", then ".join(filter(None, [*before, last]))
 
 
 def _multipliers(problem: Problem, best: Incumbent) -> Array | Multipliers | None:

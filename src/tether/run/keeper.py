@@ -1,15 +1,9 @@
-"""A run on disk: an .npz of arrays with a header that says which run it is.
+"""A run on disk: a sealed file of arrays with a header that says which run it is.
 
-A checkpoint is written beside its place and then moved there, so that a kill leaves the old one or the new
-one. Its identity is a digest of the data, of the constraint and of all settings; a seal over everything in it
-tells a file that was changed by hand or by a failing disk.
+Its identity is a digest of the data, of the constraint and of all settings.
 """
 
-import json
 import logging
-import os
-import re
-import tempfile
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -18,15 +12,14 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from tether.digest import digest_of
+from tether import sealed
 from tether.packing import flatten, restore
-from tether.run.solution import Counts, History, Row
+from tether.run.history import History, Row
 from tether.run.turn import Run
 
 log = logging.getLogger("tether")
 
-FORMAT = 5
-LONGEST_NAME = 255  # bytes that file systems take
+FORMAT = 6
 WORDS = {
     "method": "another method",
     "seed": "another seed",
@@ -73,7 +66,7 @@ class Keeper:
         """Return the run on disk, or the given run if there is none; sweep up after runs that were killed."""
         if self._path is None or self._identity is None:
             return unkept(run)
-        _sweep(self._path)
+        sealed.sweep(self._path)
         return load(self._path, self._identity, run) if self._path.exists() else unkept(run)
 
     def is_due(self) -> bool:
@@ -99,97 +92,27 @@ def unkept(run: Run) -> Kept:
 def save(path: Path, identity: Identity, run: Any, rows: list[Row]) -> None:
     """Write a run, replacing an older checkpoint in one step."""
     arrays: dict[str, Any] = {}
-    leaves = flatten("run", run, arrays)
-    table = [row[:-1] for row in rows]
-    arrays["history"] = np.array(table, dtype=np.float64).reshape(len(rows), len(Row._fields) - 1)
-    reports = History(rows).workers
-    if reports:
-        arrays["workers"] = np.stack(list(reports.values()), axis=-1)
-    header = {"format": FORMAT, "identity": identity._asdict(), "leaves": leaves}
-    header["seal"] = _seal(header, arrays)
-    arrays["header"] = np.array(json.dumps(header))
-    handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=f"{path.name}.", suffix=".part")
-    try:
-        with os.fdopen(handle, "wb") as file:
-            np.savez(file, **arrays)
-        os.replace(temporary, path)
-    except BaseException:
-        Path(temporary).unlink(missing_ok=True)
-        raise
+    leaves, history = flatten("run", run, arrays), History(rows)
+    arrays["history"], reports = history.table, history.reports
+    if reports is not None:
+        arrays["workers"] = reports
+    sealed.write(path, {"format": FORMAT, "identity": identity._asdict(), "leaves": leaves}, arrays)
 
 
 def load(path: Path, identity: Identity, template: Run) -> Kept:
     """Read a run back; refuse a file that belongs to another one or was changed."""
     with _reading(path):
-        with path.open("rb") as raw, np.load(raw, allow_pickle=False) as file:
-            arrays = dict(file)
-        header = json.loads(str(arrays.pop("header")))
-        if header["format"] != FORMAT:
-            raise ValueError(f"format {header['format']}, readable is {FORMAT}")
+        header, arrays = sealed.read(path, FORMAT)
         found = Identity(**header["identity"])
-        if header.pop("seal") != _seal(header, arrays):
-            raise ValueError("it was changed after it was written")
     _check_identity(path, found, identity)
     with _reading(path):
         run = restore("run", header["leaves"], arrays, template, type(template))
     return Kept(run, arrays["history"], arrays.get("workers"), True)
 
 
-def rows_of(kept: Kept) -> list[Row]:
-    """Rebuild the history; counts are whole numbers."""
-    counts, rows = len(Counts._fields), []
-    for place, line in enumerate(kept.table):
-        numbers: list[Any] = [int(v) for v in line[:counts]] + [float(v) for v in line[counts:]]
-        report = None if kept.reports is None else kept.reports[place]
-        report = None if report is None or np.isnan(report).all() else report
-        rows.append(Row(*numbers)._replace(workers=report))
-    return rows
-
-
 def as_path(checkpoint: Any) -> Path | None:
     """Return the path of a checkpoint; refuse one that could not be written later."""
-    if checkpoint is None:
-        return None
-    if not isinstance(checkpoint, str | os.PathLike):
-        raise TypeError(f"checkpoint must be the path of a file, got {checkpoint!r}.")
-    path = Path(checkpoint)
-    _check_place(path)
-    return path
-
-
-def _check_place(path: Path) -> None:
-    if any(0xD800 <= ord(letter) <= 0xDFFF for letter in path.name):
-        raise ValueError(f"checkpoint {str(path)!r} has letters that no file name can have; name another.")
-    if "\0" in str(path):
-        raise ValueError(f"checkpoint {str(path)!r} has a NUL in it, which no file name can; name another.")
-    spare = LONGEST_NAME - len(".12345678.part")
-    if len(os.fsencode(path.name)) > spare:
-        raise ValueError(
-            f"checkpoint {path.name[:20] + '...'!r} has a name of {len(os.fsencode(path.name))} bytes; "
-            f"use at most {spare}."
-        )
-    try:
-        fits = not path.is_dir() and path.parent.is_dir() and os.access(path.parent, os.W_OK)
-    except OSError:
-        fits = False
-    if not fits:
-        raise ValueError(
-            f"checkpoint {str(path)!r} cannot be written: name a file in an existing, writable folder."
-        )
-
-
-def _sweep(path: Path) -> None:
-    """Remove what runs that were killed while they wrote this checkpoint have left."""
-    mark = re.compile(re.escape(path.name) + r"\.\w{8}\.part")
-    for part in path.parent.iterdir():
-        if mark.fullmatch(part.name):
-            part.unlink(missing_ok=True)
-
-
-def _seal(header: dict[str, Any], arrays: dict[str, Any]) -> str:
-    names = sorted(arrays)
-    plain = json.dumps({name: header[name] for name in ("format", "identity", "leaves")}, sort_keys=True)
-    return digest_of(plain, *names, *(np.asarray(arrays[name]) for name in names))
+    return None if checkpoint is None else sealed.writable("checkpoint", checkpoint)
 
 
 @contextmanager

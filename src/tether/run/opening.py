@@ -10,6 +10,7 @@ import numpy as np
 from tether.arrays import Array
 from tether.constraints import aligned_vector
 from tether.engines import Engine
+from tether.expressions import spelled_out
 from tether.feasible import as_feasible
 from tether.inputs import positive, vector, whole_number
 from tether.methods import as_method
@@ -18,8 +19,10 @@ from tether.objectives import Objective
 from tether.problem import Facts, Problem
 from tether.region import Region
 from tether.run.budgets import Budgets
+from tether.run.history import Decision
 from tether.run.keeper import Identity, as_path
 from tether.run.solution import Solution
+from tether.run.statement import Statement, statement_of
 from tether.run.turn import Conversation, Run
 from tether.shortcuts import Way, shortest_way, started_inside
 from tether.tolerance import Tolerance
@@ -68,7 +71,8 @@ class Opening:
     def way(self, asked: Tolerance, seconds: float = math.inf) -> Way:
         """Return the problem to run, by a shortcut where method, place of the data and time allow it."""
         objective = self._objective
-        feasible = as_feasible(self._asked.constraint, self._asked.penalty, objective.dim, objective.names)
+        constraint = spelled_out(self._asked.constraint, partial(names_of, objective))
+        feasible = as_feasible(constraint, self._asked.penalty, objective.dim, objective.names)
         region = None if feasible.polyhedral is None else Region(feasible)
         lacks = NO_PLANE if region is not None else feasible.plane.lacks
         name = type(self.method).__name__
@@ -93,7 +97,7 @@ class Opening:
         warm, initial = self._x0 is not None, self._initial
         origin = np.zeros(facts.dim) if initial is None else way.lower(initial)
         start = origin if way.start is None else way.start
-        if self._x0 is not None:
+        if self._x0 is not None and not way.direct:
             start = way.lower(self._x0)
         elsewhere = start is not origin and not way.exact
         if self.engine.local and region is None:
@@ -107,12 +111,29 @@ class Opening:
             cache(partial(self.engine.project, way.problem, origin)) if elsewhere else None,
             refers=elsewhere and self._may_refer(facts, warm),
         )
-        return conversation, conversation.begin(start, warm)
+        run = conversation.begin(start, warm)
+        return conversation, run._replace(decisions=(*decisions_before(way, facts), *run.decisions))
 
     def _may_refer(self, facts: Facts, warm: bool) -> bool:
         """Say whether F has to be measured at the default start, and is sure to be finite there."""
         everywhere = self._objective.domain is None and (facts.proven_convex or not warm)
         return facts.smoothness.convexity == 0 and everywhere
+
+    def statement(self, way: Way, facts: Facts, terms: Terms) -> Statement:
+        """Return what the run is about, and what it takes to have it again."""
+        limits = [
+            f"{name} = {limit:g}" for name, limit in terms.budgets._asdict().items() if limit is not None
+        ]
+        settings = (
+            ("method", repr(self.method)),
+            ("accuracy", str(terms.asked)),
+            ("budgets", ", ".join(limits)),
+            ("start", "the default" if self._x0 is None else "x0 was given"),
+            ("audit", "never" if terms.audit is None else f"{terms.audit:g}"),
+            ("seed", str(self._seed)),
+            ("engine", type(self.engine).__name__),
+        )
+        return statement_of(way.original, facts, settings)
 
     def identity(self, way: Way, conversation: Conversation) -> Identity:
         """Return what tells this run from others."""
@@ -128,6 +149,12 @@ class Opening:
         )
 
 
+def decisions_before(way: Way, facts: Facts) -> list[Decision]:
+    """Return what was decided before the run: a shortcut, or a method for what there is beyond equations."""
+    chosen = (way.choice, way.method.choice(facts))
+    return [Decision(0, 0.0, *choice) for choice in chosen if choice is not None]
+
+
 def as_objective(objective: Any) -> Objective:
     """Return an objective, or refuse what is none."""
     if not isinstance(objective, Objective):
@@ -136,6 +163,12 @@ def as_objective(objective: Any) -> Objective:
             f"from_torch; got {type(objective).__name__}."
         )
     return objective
+
+
+def names_of(objective: Objective) -> tuple[str, ...]:
+    """Return what expressions call the variables."""
+    labels = objective.labels
+    return tuple(map(labels.at, range(labels.size)))
 
 
 def as_seed(seed: Any) -> int:

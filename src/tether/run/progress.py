@@ -10,7 +10,7 @@ from rich.console import Console
 from rich.progress import BarColumn, Progress, TaskID, TextColumn, TimeElapsedColumn
 
 from tether.kernels.watch import compilations
-from tether.run.solution import Row
+from tether.run.history import Row
 
 
 class Reporter(Protocol):

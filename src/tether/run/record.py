@@ -1,13 +1,18 @@
 """The history of a run, a row a request, and the word to the progress line."""
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass, field
 
+from tether.arrays import Array
 from tether.problem import Facts
 from tether.requests import Measured, Reply
+from tether.run.history import History, Row
 from tether.run.progress import Reporter
-from tether.run.solution import History, Row
 from tether.run.turn import Run
+
+EACH_LOOK = 20  # at F, at which the residual is taken
+SPARSER = 1.1  # then only as often as the number of looks has grown by this factor
 
 
 @dataclass
@@ -16,6 +21,7 @@ class Record:
 
     facts: Facts
     reporter: Reporter
+    residual: Callable[[Array], float] | None = None  # ||A x - b||; None: the run is in other variables
     rows: list[Row] = field(default_factory=list)
 
     def add(self, run: Run, reply: Reply, gap: float, fraction: float) -> None:
@@ -25,10 +31,25 @@ class Record:
 
     def row(self, run: Run, reply: Reply, gap: float) -> Row:
         """Return the row of a turn; F and gap are nan where they were not measured."""
-        value = reply.value if isinstance(reply, Measured) else math.nan
         passes = run.counts.gradients / self.facts.n_samples
-        return Row(*run.counts, passes, run.seconds, value, gap, reply.work.workers)
+        row = Row(*run.counts, passes, run.seconds, math.nan, gap, workers=reply.work.workers)
+        if not isinstance(reply, Measured):
+            return row
+        slope = math.sqrt(reply.certificate) if reply.certificate >= 0.0 else math.nan
+        return row._replace(value=reply.value, slope=slope, residual=self._residual(run, reply))
+
+    def _residual(self, run: Run, reply: Measured) -> float:
+        """Return ||A x - b|| where it is time for it, which adds little to what a run costs."""
+        finite = math.isfinite(reply.value) and math.isfinite(reply.certificate)
+        if self.residual is None or not finite or not _is_due(run.progress.looks):
+            return math.nan
+        return self.residual(reply.point)
 
     def history(self, *more: Row) -> History:
         """Return the rows, and more that are no part of what a checkpoint keeps."""
         return History([*self.rows, *more])
+
+
+def _is_due(looks: int) -> bool:
+    """Say whether this look at F is one of the first, or the first after their number grew by a factor."""
+    return looks <= EACH_LOOK or math.log(looks, SPARSER) // 1 > math.log(looks - 1, SPARSER) // 1

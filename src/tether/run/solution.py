@@ -1,17 +1,22 @@
 """What a run returns: the point, why it stopped, what it cost, and how it went."""
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from enum import Enum
-from typing import TYPE_CHECKING, Any, NamedTuple
-
-import numpy as np
+from os import PathLike
+from pathlib import Path
+from typing import Any
 
 from tether.arrays import Array
+from tether.extras import extra
 from tether.feasible import Active, Multipliers
-from tether.requests import Work
+from tether.inputs import positive_integer
+from tether.run import printing
+from tether.run.history import Counts, Decision, History, Row
+from tether.run.statement import Statement
 
-if TYPE_CHECKING:
-    import pandas
+__all__ = ["Counts", "Decision", "History", "Row", "Solution", "Status"]
+
+ROWS = 10  # coefficients and multipliers that are listed
 
 
 class Status(Enum):
@@ -32,119 +37,7 @@ class Status(Enum):
         return str(self.value)
 
 
-class Counts(NamedTuple):
-    """The four complexities of Definition 4.1, counted: T, S, P (as rounds and as vectors) and G.
-
-    They are the method's own. What it costs to look at F beside the method (see ``audit`` of `tether.solve`)
-    is counted apart; only bytes are counted together.
-    """
-
-    steps: int = 0  # T
-    stages: int = 0  # S
-    rounds: int = 0  # projection events, communication rounds
-    projections: int = 0  # P: vectors projected
-    gradients: int = 0  # G: component gradients
-    sent: int = 0  # bytes from workers
-    received: int = 0  # bytes to workers
-    audits: int = 0  # projection events of audits
-    audit_gradients: int = 0  # component gradients of audits
-
-    def plus(self, work: Work, stages: int) -> "Counts":
-        """Return the counts after the work of one of the method's requests."""
-        return self._moved(work)._replace(
-            steps=self.steps + work.steps,
-            stages=stages,
-            rounds=self.rounds + work.rounds,
-            projections=self.projections + work.projections,
-            gradients=self.gradients + work.gradients,
-        )
-
-    def plus_audit(self, work: Work) -> "Counts":
-        """Return the counts after the work of an audit."""
-        return self._moved(work)._replace(
-            audits=self.audits + work.rounds, audit_gradients=self.audit_gradients + work.gradients
-        )
-
-    def _moved(self, work: Work) -> "Counts":
-        return self._replace(sent=self.sent + work.sent, received=self.received + work.received)
-
-
-METRICS = ("value", "slope", "seconds", "sent")  # what each worker of a federation reports
-
-
-class Row(NamedTuple):
-    """One line of the history."""
-
-    steps: int
-    stages: int
-    rounds: int
-    projections: int
-    gradients: int
-    sent: int
-    received: int
-    audits: int
-    audit_gradients: int
-    passes: float
-    seconds: float
-    value: float  # F where it was measured, else nan
-    gap: float  # the rigorous bound where there is one, else nan
-    workers: Array | None = None  # what each worker reported
-
-
-class History:
-    """A table of the run, one row a request: counts, seconds, and the value and gap where they were measured.
-
-    ``workers`` has the same rows for each worker of a federation: arrays of shape (rows, workers) with the
-    worker's loss ("value"), gradient norm ("slope"), working time ("seconds") and bytes sent ("sent"), nan
-    where a request did not ask for it.
-
-    Examples
-    --------
-    >>> history = History([Row(*Counts(5, 1, 1, 1, 50), 0.5, 0.01, 2.5, 0.1)])
-    >>> history["value"]
-    array([2.5])
-    """
-
-    columns = Row._fields[:-1]
-
-    def __init__(self, rows: list[Row]) -> None:
-        self._rows = tuple(rows)
-
-    def __len__(self) -> int:
-        return len(self._rows)
-
-    def __getitem__(self, column: str) -> Array:
-        if column not in self.columns:
-            raise KeyError(f"history has no column {column!r}; it has {', '.join(self.columns)}.")
-        place = self.columns.index(column)
-        return np.array([row[place] for row in self._rows])
-
-    @property
-    def workers(self) -> dict[str, Array]:
-        """What each worker reported, by metric; empty without workers."""
-        reports = [row.workers for row in self._rows]
-        known = [report for report in reports if report is not None]
-        if not known:
-            return {}
-        none = np.full_like(known[0], np.nan)
-        table = np.stack([none if report is None else report for report in reports])
-        return {name: table[:, :, place] for place, name in enumerate(METRICS)}
-
-    def __repr__(self) -> str:
-        return f"History({len(self)} rows: {', '.join(self.columns)})"
-
-    def to_dict(self) -> dict[str, Array]:
-        """Return the columns as a dictionary of arrays."""
-        return {column: self[column] for column in self.columns}
-
-    def to_pandas(self) -> "pandas.DataFrame":
-        """Return the table as a pandas DataFrame."""
-        import pandas
-
-        return pandas.DataFrame(self.to_dict())
-
-
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Solution:
     """The answer of `tether.solve`.
 
@@ -178,55 +71,106 @@ class Solution:
         Wall time.
     method : str
         The method with all its settings.
+    solver : str
+        What solved it in plain words, as "Newton's method, 7 iterations".
+    problem : Statement or None
+        What was solved and asked for, in words and numbers: `print` it.
+    decisions : tuple of Decision
+        What "auto" chose, after how many requests and passes, and why.
+    doubt : str
+        Why there is no certificate though there should be one; empty where there is none.
     """
 
     x: Array
     fun: float
     gap: float | None
     residual: float
-    multipliers: Array | Multipliers | None = field(repr=False)
+    multipliers: Array | Multipliers | None
     status: Status
     message: str
     counts: Counts
-    history: History = field(repr=False)
+    history: History
     seconds: float
-    method: str = field(repr=False)
-    active: Active | None = field(repr=False, default=None)
-    ray: Array | None = field(repr=False, default=None)
+    method: str
+    active: Active | None = None
+    ray: Array | None = None
+    solver: str = ""
+    problem: Statement | None = None
+    decisions: tuple[Decision, ...] = ()
+    doubt: str = ""
 
     @property
     def success(self) -> bool:
         """Whether the accuracy asked for was reached."""
         return self.status is Status.CONVERGED
 
+    def summary(self, rows: int = ROWS) -> str:
+        """Return what one wants to know of a solution, as text: what `print` shows.
+
+        Parameters
+        ----------
+        rows : int, default 10
+            How many coefficients, and how many multipliers of each kind, are listed; the largest first where
+            there are more.
+        """
+        return printing.text(self, positive_integer("rows", rows))
+
+    def save(self, path: str | PathLike[str]) -> Path:
+        """Write everything that is in this solution to a file, .npz, that `tether.load` reads.
+
+        An older file of that name is replaced. Returns the path.
+        """
+        from tether.run import saved  # which knows solutions
+
+        return saved.save(self, path)
+
+    def report(self, path: str | PathLike[str], *, title: str | None = None) -> Path:
+        """Write a page about this solution that anyone can open, without a network; needs tether[report].
+
+        For several solutions in one page there is `tether.report.write_report`. Returns the path.
+        """
+        pages = extra("report", "tether.report")  # a room above this one, so it is found by name
+        return Path(pages.write_report(path, {self._name: self}, title=title))
+
+    def plot(
+        self,
+        path: str | PathLike[str] | None = None,
+        *,
+        against: str = "projections",
+        show: str | None = None,
+        best: float | None = None,
+    ) -> Any:
+        """Draw how the run went, with matplotlib; needs tether[report].
+
+        Parameters
+        ----------
+        path : path, optional
+            Where to write the picture; the ending chooses the format.
+        against : str, default "projections"
+            What is on the x axis: "rounds", "projections", "passes" or "seconds".
+        show : str, optional
+            What is on the y axis: "gap", "excess" (F - F*), "value", "slope" (||P grad F||) or "residual".
+            Default: the gap where it was certified, else the slope.
+        best : float, optional
+            F*, where it is known; else the lowest F of the run stands for it.
+
+        Returns
+        -------
+        matplotlib.figure.Figure
+            The picture, which notebooks show.
+        """
+        pictures = extra("report", "tether.report")
+        return pictures.plot({self._name: self}, path, against=against, show=show, best=best)
+
+    @property
+    def _name(self) -> str:
+        return self.solver.split(",")[0] or self.method.split("(")[0]
+
     def __str__(self) -> str:
-        lines: list[tuple[str, Any]] = [
-            ("status", f"{self.status.name.lower()}: {self.message}"),
-            *self._quality(),
-            ("||Ax - b||", f"{self.residual:.3g}"),
-            ("rounds", f"{self.counts.rounds} ({self.counts.projections} vectors projected)"),
-            ("work", f"{self.counts.gradients} component gradients in {self.seconds:.3g} s"),
-            *self._audits(),
-            *self._traffic(),
-            ("method", self.method),
-        ]
-        return "\n".join(f"{name:>12}  {text}" for name, text in lines)
+        return self.summary()
 
-    def _quality(self) -> list[tuple[str, str]]:
-        if np.isnan(self.fun):
-            return [("F(x)", "not measured: the workers keep their losses to themselves")]
-        gap = "unknown" if self.gap is None else f"{self.gap:.3g}"
-        return [("F(x)", f"{self.fun:.12g}"), ("gap at most", gap)]
+    def __repr__(self) -> str:
+        return printing.short(self)
 
-    def _audits(self) -> list[tuple[str, str]]:
-        if not (self.counts.audits or self.counts.audit_gradients):
-            return []
-        looks, gradients = self.counts.audits, self.counts.audit_gradients
-        rounds = "1 round" if looks == 1 else f"{looks} rounds"
-        return [("audits", f"{rounds} and {gradients} component gradients to look at F")]
-
-    def _traffic(self) -> list[tuple[str, str]]:
-        if not self.counts.sent:
-            return []
-        sent, received = self.counts.sent / 1e6, self.counts.received / 1e6
-        return [("traffic", f"{sent:.3g} MB from workers, {received:.3g} MB to them")]
+    def _repr_html_(self) -> str:
+        return printing.notebook(self, ROWS)

@@ -10,10 +10,12 @@ from tether.requests import Descend, Measured, Reply
 from tether.run.budgets import Budgets, Clock
 from tether.run.callback import CallbackError, Listener
 from tether.run.closing import Closing, Ending
-from tether.run.keeper import Keeper, rows_of, unkept
+from tether.run.history import rows_of
+from tether.run.keeper import Keeper, unkept
 from tether.run.record import Record
 from tether.run.seen import Incumbent
 from tether.run.solution import Solution, Status
+from tether.run.statement import Statement
 from tether.run.turn import Conversation, Question, Run, price_of_step
 from tether.run.verdict import Judge, Verdict
 from tether.shortcuts import Way
@@ -52,6 +54,7 @@ class Supervisor:
     listener: Listener
     record: Record
     keeper: Keeper
+    statement: Statement | None = None
     verdict: Verdict = field(default=Verdict(), init=False)
     kept: Run | None = field(default=None, init=False)  # what a checkpoint has to hold, and its rows
     rows_kept: int = field(default=0, init=False)
@@ -109,7 +112,7 @@ class Supervisor:
     def close(self, run: Run) -> Solution:
         """Return the answer; raise it inside an error if the callback raised."""
         ending = Ending(Status[self.verdict.status], self.verdict.detail)
-        closing = Closing(self.conversation, self.way, self.judge, self.record)
+        closing = Closing(self.conversation, self.way, self.judge, self.record, self.statement)
         if ending.status is Status.DIVERGED and run.best is None and self.kept is not None:
             run = self.kept._replace(counts=run.counts, seconds=run.seconds)  # where F was never looked at
         solution = closing.solution(run, ending)
@@ -127,7 +130,7 @@ class Supervisor:
         kept = self._engine.agree(partial(self.keeper.read, packed), unkept(packed))
         if not kept.found:
             return run
-        self.record.rows = rows_of(kept)
+        self.record.rows = rows_of(kept.table, kept.reports)
         self.clock.earlier = kept.run.seconds
         return self._remeasured(self.conversation.unpacked(kept.run))
 

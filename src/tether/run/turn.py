@@ -14,6 +14,7 @@ from tether.methods import Algorithm
 from tether.needs import Need
 from tether.problem import Facts, Problem
 from tether.requests import Descend, Gradient, Hold, Measured, Reply, Request, price_of
+from tether.run.history import Counts, Decision
 from tether.run.recession import Trail
 from tether.run.seen import (
     Incumbent,
@@ -25,7 +26,6 @@ from tether.run.seen import (
     lowest_value,
     tangent_at,
 )
-from tether.run.solution import Counts
 
 log = logging.getLogger("tether")
 
@@ -52,6 +52,8 @@ class Run(NamedTuple):
     tangent: Tangent | None = None  # the last exact measurement, for what two of them say of convexity
     nonconvex: str = ""  # how F was seen not to be as convex as it says
     hold: Hold | None = None  # what was found to hold points, beyond equations
+    requests: int = 0  # answered so far
+    decisions: tuple[Decision, ...] = ()  # what was chosen to run, and when
 
 
 class Question(NamedTuple):
@@ -83,7 +85,7 @@ class Conversation:
         """Project the starting point and start the method there."""
         state = self.algorithm.start(self.engine.project(self.problem, x0))
         state = self.algorithm.warm(state) if warm else state
-        return Run(state, self.engine.blank(self.problem), Counts(rounds=1, projections=1))
+        return self._decided(Run(state, self.engine.blank(self.problem), Counts(rounds=1, projections=1)))
 
     def estimate(self, run: Run) -> Array:
         """Return the point that the method would answer with now."""
@@ -115,6 +117,7 @@ class Conversation:
                 run = self._told(run._replace(memory=memory), reply)
             if reply.hold is not None:
                 run = run._replace(hold=reply.hold)
+        run = self._decided(run._replace(requests=run.requests + 1))
         return (self.noted(run, reply) if isinstance(reply, Measured) else run), reply
 
     def rehearse(self, run: Run, walk: Descend, steps: int) -> int:
@@ -199,6 +202,14 @@ class Conversation:
         here = self.estimate(run)
         stays = _same(run.stage_end, here) and self.algorithm.settled(state)
         return run._replace(stage_end=here, still=run.still + 1 if stays else 0)
+
+    def _decided(self, run: Run) -> Run:
+        """Write down what was chosen to run next, if that is something else than before."""
+        chosen, before = self.algorithm.choice(run.state), run.decisions
+        if chosen is None or (before and before[-1][2:] == chosen):
+            return run
+        passes = run.counts.gradients / self.facts.n_samples
+        return run._replace(decisions=(*before, Decision(run.requests, passes, *chosen)))
 
     def _probed(self, run: Run, reply: Measured) -> Run:
         """Compare F here and where it was measured before with what a convex function allows."""

@@ -26,6 +26,7 @@ from tether.constraints import Affine, Consensus, Constraint, Flow, Range
 from tether.constraints.algebra.factor import SPEED, work_of_eliminating
 from tether.constraints.algebra.sparse import HOPELESS_WORK
 from tether.methods import LBFGS, Newton
+from tether.methods.base import Choice
 from tether.objectives import Objective
 from tether.shortcuts.known_multipliers import WithMultipliers
 from tether.shortcuts.minimum import RESIDUAL_LIMIT, Minimum, minimum_in_metric, norm_of
@@ -38,6 +39,7 @@ SHIFT = 1e-9  # relative to the largest entry
 REFINEMENTS = 8
 REFINED_MISFIT = 1e-16  # of the size of a system: it cannot be met more closely
 BUDGET_SHARE = 0.5  # of the time that is left, which a factorisation may be thought to take
+CHOICE = Choice("one linear system", "the objective is quadratic and its matrix is at hand")
 FLAT_SHARE = 0.1  # of 1 / shift: a larger P_H is that of the shift, and H not positive on the set
 
 
@@ -64,7 +66,7 @@ def solved_directly(way: Way, warm: bool) -> Way | None:
     note = "the optimality system was solved directly"
     method = Newton() if objective.dim <= SMALL and math.isfinite(objective.second_order.full) else LBFGS()
     own = {"problem": problem, "original": problem, "method": method, "start": found.point, "note": note}
-    return SolvedDirectly(**(vars(way) | own), minimum=found)
+    return SolvedDirectly(**(vars(way) | own | {"choice": CHOICE, "direct": True}), minimum=found)
 
 
 def _with_multipliers(constraint: Constraint, multipliers: Array, gradient: Array) -> Constraint:

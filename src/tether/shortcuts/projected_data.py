@@ -21,6 +21,7 @@ from scipy.linalg import qr
 from tether.arrays import Array
 from tether.constraints import Affine, Constraint, Range, Unconstrained
 from tether.methods.auto import FEW_SAMPLES
+from tether.methods.base import Choice
 from tether.objectives import GLM
 from tether.objectives.design import BLOCK, COMPILE_FROM, Design, WithOnes
 from tether.problem import Facts, Problem
@@ -65,14 +66,15 @@ class ProjectedData(Way):
         assert isinstance(wide, GLM) and isinstance(narrow, GLM)
         if not wide.convex:
             return 0.0
-        learned = facts.smoothness.convexity - narrow.l2
+        ridge = narrow.ridge.smallest
+        learned = facts.smoothness.convexity - ridge
         if learned <= 0.0:
-            return narrow.l2
+            return ridge
         norms = wide.design.squared_norms()
         length = math.sqrt(np.average(norms, weights=wide.weights))
         (p, r), storage = self.basis.shape, _stored(wide.design).dtype
         rounding = p * math.sqrt(r) * np.finfo(np.float64).eps + np.finfo(storage).eps
-        return narrow.l2 + max(0.0, math.sqrt(learned) - float(rounding) * length) ** 2
+        return ridge + max(0.0, math.sqrt(learned) - float(rounding) * length) ** 2
 
 
 def with_projected_data(way: Way, warm: bool) -> ProjectedData | None:
@@ -96,6 +98,7 @@ def with_projected_data(way: Way, warm: bool) -> ProjectedData | None:
         method=way.method,
         asked=way.asked,
         note=f"the data was projected once, from {p} columns to {r}",
+        choice=Choice(f"the data projected once, from {p} columns to {r}", "equations leave few directions"),
         basis=basis,
     )
 
@@ -107,6 +110,7 @@ def _is_suitable(objective: GLM) -> bool:
         isinstance(stored, np.ndarray)
         and not _is_mapped(stored)
         and objective.n_outputs == 1
+        and objective.ridge.uniform
         and objective.n_samples >= FEW_SAMPLES
         and stored.size >= COMPILE_FROM
         and objective.hessian() is None

@@ -6,11 +6,14 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from tether.arrays import Array
+from tether.methods.base import Choice
 from tether.methods.confirmed import Confirmed
 from tether.problem import Facts
 from tether.qp import Answer, Program, Status, solve_program
 from tether.requests import Hold
 from tether.shortcuts.way import Way
+
+CHOICE = Choice("one quadratic program", "the objective is quadratic and its matrix is at hand")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -51,7 +54,7 @@ def solved_program(way: Way, warm: bool) -> Way | None:
     if answer.status is Status.INFEASIBLE:
         raise ValueError(region.contradiction())
     if answer.status is Status.UNBOUNDED:
-        return replace(way, method=Confirmed(), start=answer.x, ray=answer.ray)
+        return replace(way, method=Confirmed(), start=answer.x, ray=answer.ray, choice=CHOICE, direct=True)
     if answer.status is not Status.SOLVED:
         return None
     normal = np.zeros(objective.dim) if plane is None else plane[0].T @ answer.equalities
@@ -59,6 +62,8 @@ def solved_program(way: Way, warm: bool) -> Way | None:
         "method": Confirmed(Hold(normal, *answer.duals)),
         "start": answer.x,
         "note": "the quadratic program was solved directly",
+        "choice": CHOICE,
+        "direct": True,
     }
     constant = objective.value(np.zeros(objective.dim))
     return SolvedProgram(**(vars(way) | own), answer=answer, constant=constant)

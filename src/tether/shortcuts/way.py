@@ -1,10 +1,12 @@
 """A problem to run instead of the user's, and the way back to the user's variables."""
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass
 
 from tether.arrays import Array
 from tether.methods import Method
+from tether.methods.base import Choice
 from tether.problem import Facts, Problem
 from tether.tolerance import Tolerance
 
@@ -19,6 +21,8 @@ class Way:
     asked: Tolerance  # in the user's variables
     start: Array | None = None  # where to start unless the user says it
     note: str = ""  # what was done, for the user to read
+    choice: Choice | None = None  # the same, and why
+    direct: bool = False  # the start is the solution: a method only confirms it
     ray: Array | None = None  # a direction along which F falls for ever, where that is known
     seconds: float = math.inf  # for which there is time; what is thought to take longer is no shortcut
 
@@ -31,6 +35,11 @@ class Way:
     def inner(self) -> Tolerance:
         """The accuracy to ask of the run."""
         return self.asked
+
+    @property
+    def residual(self) -> Callable[[Array], float] | None:
+        """How far points of the run are from what the user asks for; None: they are in other variables."""
+        return self.original.residual if self.problem is self.original else None
 
     def lower(self, x: Array) -> Array:
         """Return the variables of the run that belong to x."""

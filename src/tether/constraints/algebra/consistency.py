@@ -8,6 +8,7 @@ import numpy as np
 
 from tether.arrays import Array
 from tether.constraints.algebra.rows import Fit, Rows
+from tether.inputs import InfeasibleError
 
 NAMED_ROWS = 5
 
@@ -26,8 +27,10 @@ def require_consistent(rows: Rows, b: Array, fit: Fit) -> None:
     row = int(np.argmax(np.abs(fit.misfit)))
     if not rows.adjoint(np.eye(1, len(b), row)[0]).any():
         value = _number(b[row])
-        raise ValueError(f"A x = b has no solution: row {row} of A is zero but b[{row}] = {value}. Drop it.")
-    raise ValueError(_contradiction(fit.misfit, b, size))
+        raise InfeasibleError(
+            f"A x = b has no solution: row {row} of A is zero but b[{row}] = {value}. Drop it."
+        )
+    raise InfeasibleError(_contradiction(fit.misfit, b, size))
 
 
 def _contradiction(misfit: Array, b: Array, size: float) -> str:

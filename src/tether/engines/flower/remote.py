@@ -47,6 +47,11 @@ class RemoteObjective(Objective):
         bad = [k for k, card in enumerate(self.pool.cards) if not card.convex]
         return f"the sum of worker {bad[0]} is not convex" if bad else ""
 
+    @property
+    def words(self) -> str:
+        """What it is, in a few words."""
+        return "a sum whose data stays with its nodes"
+
     def digest(self) -> str:
         """Return a hexadecimal digest of what the nodes said of their data and settings."""
         return digest_of("Flower", *self._digests)

@@ -15,16 +15,8 @@ except RuntimeError as error:
         f"engine MPI() found mpi4py but no MPI library ({error}); pip install mpich, or load your cluster's."
     ) from error
 
+from tether.engines.launchers import SIZE_VARIABLES, announced_size
 from tether.inputs import positive_integer
-
-#: Variables in which launchers tell a process how many there are, and whose they are.
-SIZE_VARIABLES = {
-    "OMPI_COMM_WORLD_SIZE": "Open MPI",
-    "MV2_COMM_WORLD_SIZE": "MVAPICH",
-    "PMI_SIZE": "MPICH or a relative of it",
-    "MPI_LOCALNRANKS": "MPICH or a relative of it",
-    "SLURM_STEP_NUM_TASKS": "Slurm (srun)",
-}
 
 
 def check_launch(comm: mpi.Intracomm, size: int | None, environment: Mapping[str, str] = os.environ) -> None:
@@ -38,18 +30,10 @@ def check_launch(comm: mpi.Intracomm, size: int | None, environment: Mapping[str
                 f"of {library}: mpiexec -n {size} python -m mpi4py script.py."
             )
         return
-    variable, announced = _announced_size(environment)
+    variable, announced = announced_size(environment)
     if mpi.COMM_WORLD.size == 1 and announced > 1:
         raise RuntimeError(
             f"{SIZE_VARIABLES[variable]} started {announced} processes ({variable}={announced}) but mpi4py "
             f"talks to {library}, which sees 1; start with the mpiexec of {library}, install mpi4py for the "
             "MPI that you start with, or say MPI(size=1)."
         )
-
-
-def _announced_size(environment: Mapping[str, str]) -> tuple[str, int]:
-    """Return the variable that announces the most processes, and how many."""
-    found = {name: environment.get(name, "") for name in SIZE_VARIABLES}
-    numbers = {name: int(text) if text.isdecimal() else 0 for name, text in found.items()}
-    variable = max(numbers, key=lambda name: numbers[name])
-    return variable, numbers[variable]

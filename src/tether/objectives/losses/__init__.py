@@ -1,15 +1,33 @@
 """Losses of one prediction z against one label y: small frozen objects behind one interface.
 
-`base` says what a loss has to answer; `classes` and `responses` hold the built-in ones; `kernel_codes` says
-which of them compiled code knows; `checks` looks at those that users bring.
+`base` says what a loss has to answer; `classes`, `proportions`, `responses`, `quantiles` and `amounts` hold
+the built-in ones; `kernel_codes` says which of them compiled code knows; `checks` looks at those that users
+bring.
 """
 
 from tether.inputs import shown
+from tether.objectives.losses.amounts import Gamma, Poisson, Tweedie
 from tether.objectives.losses.base import Labels, Loss
 from tether.objectives.losses.classes import Logistic, Multinomial
-from tether.objectives.losses.responses import Huber, Poisson, Squared
+from tether.objectives.losses.proportions import Binomial
+from tether.objectives.losses.quantiles import SmoothedQuantile
+from tether.objectives.losses.responses import Huber, Squared
 
-__all__ = ["LOSSES", "Huber", "Labels", "Logistic", "Loss", "Multinomial", "Poisson", "Squared", "as_loss"]
+__all__ = [
+    "LOSSES",
+    "Binomial",
+    "Gamma",
+    "Huber",
+    "Labels",
+    "Logistic",
+    "Loss",
+    "Multinomial",
+    "Poisson",
+    "SmoothedQuantile",
+    "Squared",
+    "Tweedie",
+    "as_loss",
+]
 
 LOSSES: dict[str, type[Loss]] = {
     "logistic": Logistic,
@@ -17,6 +35,10 @@ LOSSES: dict[str, type[Loss]] = {
     "multinomial": Multinomial,
     "huber": Huber,
     "poisson": Poisson,
+    "binomial": Binomial,
+    "gamma": Gamma,
+    "tweedie": Tweedie,
+    "quantile-smoothed": SmoothedQuantile,
 }
 
 

@@ -74,11 +74,12 @@ class Loss(ABC):
     convexity: float = 0.0
     concordance: float = math.inf
     domain: tuple[float, float] = (-math.inf, math.inf)
+    words: str = ""  # what a linear model with this loss is called
 
     def __init_subclass__(cls, **options: Any) -> None:
         super().__init_subclass__(**options)
         if any(function in cls.__dict__ for function in _FUNCTIONS):
-            for name in (*_CONSTANTS, "hessians"):
+            for name in (*_CONSTANTS, "hessians", "words"):
                 if name not in cls.__dict__:
                     setattr(cls, name, getattr(Loss, name))
 
@@ -127,16 +128,20 @@ class Loss(ABC):
         """Return what no prediction brings the loss of a sample below; -inf where nobody knows."""
         return -math.inf
 
-    def best_constant(self, y: Labels, weights: Array | None = None) -> float:
-        """Return the one prediction with the smallest mean loss, by halving; of losses with one output."""
+    def best_constant(self, y: Labels, weights: Array | None = None, offset: Array | None = None) -> float:
+        """Return what to add to the offset for the smallest mean loss, by halving; of losses with one output.
+
+        Without an offset it is the best prediction that is the same for all.
+        """
         counting = np.arange(len(y)) if weights is None else np.flatnonzero(weights)
         chosen = counting[np.linspace(0, len(counting) - 1, min(len(counting), _SAMPLES)).astype(int)]
         y, weights = y[chosen], None if weights is None else weights[chosen]
+        shifts = 0.0 if offset is None else offset[chosen]
         low, high = (min(max(edge, -_LARGEST_PREDICTION), _LARGEST_PREDICTION) for edge in self.domain)
         with np.errstate(all="ignore"):  # far off, losses may overflow
             for _ in range(_HALVINGS):
                 middle = 0.5 * (low + high)
-                slopes = np.asarray(self.slopes(np.full(len(y), middle), y), dtype=np.float64)
+                slopes = np.asarray(self.slopes(np.full(len(y), middle) + shifts, y), dtype=np.float64)
                 if float(np.average(slopes, weights=weights)) < 0.0:
                     low = middle
                 else:

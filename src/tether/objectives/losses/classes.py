@@ -26,6 +26,7 @@ class Logistic(Loss):
     array([ 0.5, -0.5])
     """
 
+    words = "logistic regression"
     curvature = 0.25
     concordance = 1.0  # the third derivative is s (1 - s) (1 - 2 s)
 
@@ -81,6 +82,8 @@ class Multinomial(Loss):
     |D^3[v, v, u]| <= max_k |u_k - E u| Var v, and no u_k is further from a mean of u than
     max u - min u <= sqrt(2) ||u||. It is reached: p near a vertex j, v = e_k and u = e_k - e_j.
     """
+
+    words = "multinomial logistic regression"
 
     n_classes: int | None = None
     curvature = 0.5

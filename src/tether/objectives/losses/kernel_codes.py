@@ -7,25 +7,32 @@ in it; what is not in it runs in NumPy, whatever the size of the data.
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
-from tether.kernels.codes import HUBER, LOGISTIC, MULTINOMIAL, POISSON, SQUARED
+from tether.kernels import codes
+from tether.objectives.losses.amounts import Gamma, Poisson, Tweedie
 from tether.objectives.losses.base import Loss
 from tether.objectives.losses.classes import Logistic, Multinomial
-from tether.objectives.losses.responses import Huber, Poisson, Squared
+from tether.objectives.losses.proportions import Binomial
+from tether.objectives.losses.quantiles import SmoothedQuantile
+from tether.objectives.losses.responses import Huber, Squared
 
 
 class Coded(NamedTuple):
-    """What a kernel knows of a loss: its code and its one number."""
+    """What a kernel knows of a loss: its code and its numbers, at most two."""
 
     code: int
-    parameter: float = 0.0
+    parameters: tuple[float, float] = (0.0, 0.0)
 
 
 _CODES: dict[type[Loss], Callable[[Any], Coded]] = {
-    Logistic: lambda loss: Coded(LOGISTIC),
-    Squared: lambda loss: Coded(SQUARED),
-    Multinomial: lambda loss: Coded(MULTINOMIAL),
-    Huber: lambda loss: Coded(HUBER, float(loss.delta)),
-    Poisson: lambda loss: Coded(POISSON),
+    Logistic: lambda loss: Coded(codes.LOGISTIC),
+    Squared: lambda loss: Coded(codes.SQUARED),
+    Multinomial: lambda loss: Coded(codes.MULTINOMIAL),
+    Huber: lambda loss: Coded(codes.HUBER, (float(loss.delta), 0.0)),
+    Poisson: lambda loss: Coded(codes.POISSON),
+    Binomial: lambda loss: Coded(codes.BINOMIAL),
+    Gamma: lambda loss: Coded(codes.GAMMA),
+    Tweedie: lambda loss: Coded(codes.TWEEDIE, (float(loss.power), 0.0)),
+    SmoothedQuantile: lambda loss: Coded(codes.QUANTILE, (float(loss.quantile), float(loss.bandwidth))),
 }
 
 

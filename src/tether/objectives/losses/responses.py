@@ -1,14 +1,11 @@
-"""Losses of labels that are numbers: measurements and counts."""
+"""Losses of labels that are measurements: squares, and squares with long tails."""
 
-import math
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
-from scipy.special import xlogy
 
 from tether.arrays import Array
-from tether.inputs import nonnegative, vector
+from tether.inputs import nonnegative
 from tether.objectives.losses.base import Labels, Loss
 
 
@@ -24,6 +21,7 @@ class Squared(Loss):
     array([ 1., -2.])
     """
 
+    words = "least squares"
     curvature = 1.0
     convexity = 1.0
     concordance = 0.0
@@ -62,6 +60,8 @@ class Huber(Loss):
     array([0.5, 1. ])
     """
 
+    words = "Huber regression"
+
     delta: float = 1.35
     curvature = 1.0
 
@@ -86,53 +86,3 @@ class Huber(Loss):
     def curvatures(self, z: Array, y: Labels) -> Array:
         """Return 1 where the loss is quadratic and 0 where it is linear."""
         return (np.abs(z - y) <= self.delta).astype(np.float64)
-
-
-@dataclass(frozen=True)
-class Poisson(Loss):
-    """exp(z) - y z with y >= 0, the negative log-likelihood of counts up to a constant.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from tether.objectives.losses import Poisson
-    >>> Poisson().slopes(np.zeros(2), np.array([0.0, 3.0]))
-    array([ 1., -2.])
-    """
-
-    concordance = 1.0  # all derivatives from the second on are exp(z)
-
-    def prepare(self, y: Any) -> Labels:
-        """Return the counts as floats."""
-        counts = vector("y", y)
-        if counts.size and counts.min() < 0.0:
-            raise ValueError(
-                f"y must be >= 0 for the poisson loss, got {counts.min():g}; try the squared loss."
-            )
-        return counts
-
-    def floors(self, y: Labels) -> Array | float:
-        """Return y - y log y."""
-        return y - xlogy(y, y)
-
-    def values(self, z: Array, y: Labels) -> Array:
-        """Return exp(z) - y z, which is infinite where exp(z) overflows."""
-        return _exp(z) - y * z
-
-    def slopes(self, z: Array, y: Labels) -> Array:
-        """Return exp(z) - y."""
-        return _exp(z) - y
-
-    def curvatures(self, z: Array, y: Labels) -> Array:
-        """Return exp(z)."""
-        return _exp(z)
-
-    def best_constant(self, y: Labels, weights: Array | None = None) -> float:
-        """Return the logarithm of the mean count."""
-        mean = float(np.average(y, weights=weights))
-        return math.log(mean) if mean > 0.0 else -math.inf
-
-
-def _exp(z: Array) -> Array:
-    with np.errstate(over="ignore"):
-        return np.exp(z)
