@@ -3,7 +3,7 @@
 minimise F(x) = (1/N) sum_i f_i(x)  subject to  A x = b
 """
 
-from tether import engines, methods, splits, theory
+from tether import datasets, engines, methods, splits, theory
 from tether.constraints import (
     Affine,
     Consensus,
@@ -61,6 +61,7 @@ __all__ = [
     "Status",
     "Unconstrained",
     "__version__",
+    "datasets",
     "differences",
     "engines",
     "from_jax",
