@@ -13,7 +13,7 @@ from urllib.request import Request, urlopen
 SECONDS = 30.0  # without an answer
 
 
-class UnavailableError(OSError):
+class UnavailableError(FileNotFoundError):
     """Nothing was downloaded, with the reason and what to do."""
 
     def __init__(self, message: str, code: int | None = None) -> None:
