@@ -7,9 +7,9 @@ from collections.abc import Sequence
 from rich.console import Console
 
 from tether import __version__
-from tether.cli import demo, flower, theory
+from tether.cli import demo, flower, reproduce, theory
 
-COMMANDS = (demo, theory, flower)
+COMMANDS = (demo, reproduce, theory, flower)
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
