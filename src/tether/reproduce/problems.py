@@ -10,7 +10,7 @@ from tether import datasets, splits
 from tether.arrays import Array
 from tether.constraints import Affine
 from tether.objectives import GLM, Federation
-from tether.reproduce.task import Setup
+from tether.reproduce.task import Problem, Setup
 
 CLASSES = 10
 
@@ -44,7 +44,7 @@ def images(data: str, count: int) -> datasets.Data:
 
 
 @dataclass(frozen=True)
-class Images:
+class Images(Problem):
     """Multinomial logistic regression with intercept and A x = 0, A orthonormalised Gaussian rows."""
 
     data: str
@@ -60,7 +60,7 @@ class Images:
 
 
 @dataclass(frozen=True)
-class SpreadImages:
+class SpreadImages(Problem):
     """The same model without equations, its images spread over workers: at random or by label."""
 
     data: str

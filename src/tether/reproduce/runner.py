@@ -5,7 +5,6 @@ import time
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from functools import lru_cache
-from typing import Any
 
 import numpy as np
 
@@ -19,13 +18,9 @@ TOL = 1e-10  # of F*
 LOST = 1e3  # times F at the start: the run has diverged
 
 
+@lru_cache(maxsize=1)
 def built(problem: Problem) -> Setup:
     """Return a problem; the last one is kept, so tasks that share one follow each other."""
-    return _built(problem)
-
-
-@lru_cache(maxsize=1)
-def _built(problem: Any) -> Setup:
     return problem.build()
 
 

@@ -2,10 +2,11 @@
 
 import csv
 import math
+from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import NamedTuple, Protocol, Self
+from typing import NamedTuple, Self
 
 import numpy as np
 
@@ -25,9 +26,10 @@ class Setup(NamedTuple):
     constraint: Constraint | None
 
 
-class Problem(Protocol):
+class Problem(ABC):
     """A problem by its settings: small, compared by value, built where it is needed."""
 
+    @abstractmethod
     def build(self) -> Setup:
         """Return the objective and the constraint."""
 
