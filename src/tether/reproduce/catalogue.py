@@ -6,6 +6,9 @@ from typing import NamedTuple
 from tether.reproduce.experiment import Experiment, Settings
 from tether.reproduce.figures.constrained import figure_1
 from tether.reproduce.figures.federated import figure_2, figure_3
+from tether.reproduce.lemma import lemma_6_1
+from tether.reproduce.slips import slips
+from tether.reproduce.speed_up import speed_up
 from tether.reproduce.tables.table_1 import table_1
 from tether.reproduce.tables.table_2 import table_2
 from tether.reproduce.tables.table_3 import table_3
@@ -29,4 +32,7 @@ EXPERIMENTS: dict[str, Entry] = {
     "table-3": Entry("what P-SVRG and DP-SVRG cost, against κ, E, m and N", table_3),
     "table-4": Entry("what P-ASVRG and DP-ASVRG cost, in the paper's regimes", table_4),
     "theorems": Entry("error bounds of Theorems 3.1 to 5.2 against measured errors", theorems),
+    "lemma-6.1": Entry("noise and heterogeneity of workers, as one constrained problem", lemma_6_1),
+    "speed-up": Entry("n workers, an error n times smaller", speed_up),
+    "slips": Entry("what is printed in the paper and cannot be meant, with numbers", slips),
 }

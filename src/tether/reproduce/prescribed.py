@@ -44,6 +44,8 @@ class Prescribed(Problem):
         The size of what no x explains, the same for every sample.
     flat : bool
         Whether x* is as far from 0 in all directions, which makes F fall like 1/T, or F is as high in all.
+    pull : float
+        The size of the gradient at the optimum that is added across the constraint.
     feasible : bool
         Whether gradients at feasible points are feasible (Assumption 3.2): A then belongs to V.
     """
@@ -53,6 +55,7 @@ class Prescribed(Problem):
     equations: int = 3
     noise: float = 0.0
     flat: bool = False
+    pull: float = 0.0
     feasible: bool = False
     seed: int = 0
     apart: int | None = None  # of workers: whose optimum it is; None: the one of all
@@ -73,13 +76,15 @@ class Prescribed(Problem):
     def build(self) -> Setup:
         """Return F and A."""
         X, y, V = self.data()
-        rng = np.random.default_rng([self.seed, 1])
-        rows = rng.standard_normal((self.equations, self.dim))
-        if self.feasible:  # an equation holds one coordinate of the basis
-            rows = V[:, self._held()].T
         objective = GLM(X, y, "squared")
         objective.compile()
-        return Setup(objective, Affine(rows))
+        return Setup(objective, Affine(self.rows(V)))
+
+    def rows(self, V: Array) -> Array:
+        """Return A, given the basis; where gradients stay feasible an equation holds one coordinate of it."""
+        if self.feasible:
+            return np.ascontiguousarray(V[:, self._held()].T)
+        return np.random.default_rng([self.seed, 1]).standard_normal((self.equations, self.dim))
 
     def data(self) -> tuple[Array, Array, Array]:
         """Return rows, responses, and the basis V."""
@@ -99,7 +104,15 @@ class Prescribed(Problem):
             along[self._held()] = 0.0
         along /= np.linalg.norm(along * np.sqrt(spectrum))  # F(0) - min F = 1/2
         unexplained = self.noise * signs[:, p + 1]  # orthogonal to all columns
-        return X, X @ (V @ along) + unexplained, V
+        return X, X @ (V @ along + self._across(V)) + unexplained, V
+
+    def _across(self, V: Array) -> Array:
+        """Return H^-1 A'v with ||A'v|| = pull: an optimum moved by it has the same constrained one."""
+        if self.pull == 0.0:
+            return np.zeros(self.dim)
+        normal = self.rows(V).sum(axis=0)
+        normal *= self.pull / np.linalg.norm(normal)
+        return V @ ((V.T @ normal) / self.spectrum())
 
     def _held(self) -> Array:
         """Return the coordinates that equations hold at 0: spread over the spectrum."""
@@ -163,10 +176,10 @@ class Facts:
 @lru_cache(maxsize=64)
 def facts_of(problem: Prescribed) -> Facts:
     """Return the optimum of a prescribed problem, from its optimality system, and the noise there."""
-    X, y, _ = problem.data()
+    X, y, V = problem.data()
     objective, constraint = problem.build()
-    assert isinstance(constraint, Affine)
-    A, p = _rows(constraint, problem), problem.dim
+    assert constraint is not None
+    A, p = problem.rows(V), problem.dim
     system = np.block([[X.T @ X / len(y), A.T], [A, np.zeros((len(A), len(A)))]])
     x = np.linalg.solve(system, np.concatenate([X.T @ y / len(y), np.zeros(len(A))]))[:p]
     best, noise = objective.value(x), heterogeneity(objective, constraint, x, max_samples=len(y))
@@ -197,10 +210,3 @@ def workers_setting(problem: PrescribedWorkers, accuracy: float) -> Setting:
         initial_gap=facts.gap,
         workers=apart,
     )
-
-
-def _rows(constraint: Affine, problem: Prescribed) -> Array:
-    """Return orthonormal rows of the same set, from its projection."""
-    across = np.eye(problem.dim) - np.array([constraint.tangent(one) for one in np.eye(problem.dim)])
-    values, vectors = np.linalg.eigh(across)
-    return vectors[:, values > 0.5].T

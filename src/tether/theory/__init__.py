@@ -1,8 +1,8 @@
 """What is proved about the methods: step sizes, momenta, complexities, and the choice between them.
 
 Four entries: `step_size` for a safe step, `complexity` for the work to an accuracy, `error_bound` for the
-gap after some work, `recommend` for the method and parameters that save projections or gradients. Everything
-works on plain numbers; `heterogeneity` and `worker_heterogeneity` measure the numbers that depend on the data.
+gap after some work, `recommend` for the method and parameters that save projections or gradients. All of them
+work on plain numbers; `heterogeneity` and `worker_heterogeneity` measure those that depend on the data.
 
 The paper is Li & Zhang, "Delayed Projection Techniques for Linearly Constrained Problems".
 """
