@@ -17,7 +17,7 @@ from tether.reproduce.docs import rewrite
 from tether.reproduce.experiment import Experiment, Settings
 from tether.reproduce.outputs import Outcome, outcome_of, write
 from tether.reproduce.page import write_page
-from tether.reproduce.pool import results_of
+from tether.reproduce.pool import Crew
 from tether.reproduce.store import Store
 
 COLOURS = {True: "green", False: "red", None: "yellow"}
@@ -61,25 +61,23 @@ def checked_names(names: Sequence[str]) -> tuple[str, ...]:
 def reproduce(order: Order, console: Console) -> list[Outcome]:
     """Carry the experiments out, print their verdicts and write their files."""
     store, outcomes = Store(order.output), []
-    for name in order.names:
-        experiment = EXPERIMENTS[name].build(order.settings)
-        console.rule(f"[bold]{experiment.title}", align="left")
-        outcome = _carried_out(experiment, store, order.jobs, console)
-        outcomes.append(outcome)
-        pictures = write(outcome, store)
-        _print(outcome, console)
-        if order.docs is not None:
-            rewrite(order.docs, outcome, order.settings, pictures)
+    with Crew(store, order.jobs) as crew:
+        for name in order.names:
+            experiment = EXPERIMENTS[name].build(order.settings)
+            console.rule(f"[bold]{experiment.title}", align="left")
+            outcome = _carried_out(experiment, crew, store, console)
+            outcomes.append(outcome)
+            pictures = write(outcome, store)
+            _print(outcome, console)
+            if order.docs is not None:
+                rewrite(order.docs, outcome, order.settings, pictures)
     page = write_page(outcomes, order.output / "report.html")
-    console.print(
-        f"\nRuns, tables and pictures are in {order.output}; the page is {page}.",
-        highlight=False,
-        soft_wrap=True,
-    )
+    said = f"\nRuns, tables and pictures are in {order.output}; the page is {page}."
+    console.print(said, highlight=False, soft_wrap=True)
     return outcomes
 
 
-def _carried_out(experiment: Experiment, store: Store, jobs: int, console: Console) -> Outcome:
+def _carried_out(experiment: Experiment, crew: Crew, store: Store, console: Console) -> Outcome:
     with Progress(
         TextColumn("{task.description}"),
         BarColumn(bar_width=24),
@@ -91,7 +89,7 @@ def _carried_out(experiment: Experiment, store: Store, jobs: int, console: Conso
         tasks = experiment.tasks()
         done = sum(store.find(task) is not None for task in tasks)
         row = bar.add_task(experiment.name, total=len(tasks), completed=done)
-        results = results_of(experiment, store, jobs, lambda words: bar.update(row, advance=1))
+        results = crew.results_of(experiment, lambda task: bar.update(row, advance=1))
     return outcome_of(experiment, results)
 
 

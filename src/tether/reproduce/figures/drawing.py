@@ -21,10 +21,38 @@ DASHES: tuple[Any, ...] = (
     "-",
 )
 
+#: Colour and dash of methods, by what their labels begin with; baselines are dashed.
+LOOKS = {
+    "P-SGD": (1, 1),
+    "D-SGD": (1, 1),
+    "P-SVRG": (0, 1),
+    "D-SVRG": (0, 1),
+    "DP-SGD": (1, 0),
+    "Local SGD": (1, 0),
+    "DP-SVRG, E = 10": (0, 0),
+    "DP-SVRG,": (5, 2),
+    "DP-SVRG": (0, 0),
+    "Local SVRG": (0, 0),
+    "DP-ASVRG": (2, 0),
+    "Local ASVRG": (2, 0),
+    "ProxSkip": (3, 3),
+    "Tether": (6, 0),
+    "Nesterov": (4, 3),
+    "L-BFGS": (4, 1),
+    "Newton": (8, 1),
+}
 
-def losses(axes: Any, curves: Sequence[Curve], *, of: str = "iterate", ordered: bool = False) -> None:
+
+def losses(
+    axes: Any,
+    curves: Sequence[Curve],
+    *,
+    of: str = "iterate",
+    ordered: bool = False,
+    across: str = "projections",
+) -> None:
     """Draw F against projections with the optimum as reference, as the paper's panels are."""
-    for curve, style in zip(curves, styles(len(curves), ordered), strict=True):
+    for curve, style in zip(curves, styles(curves, ordered), strict=True):
         values = curve.gaps(of) + curve.best
         _line(axes, curve.rounds, values, curve.label, style)
     axes.axhline(curves[0].best, color="0.35", lw=0.9, ls=(0, (4, 3)))
@@ -41,7 +69,7 @@ def losses(axes: Any, curves: Sequence[Curve], *, of: str = "iterate", ordered: 
     )
     axes.set_yscale("log")
     _plain_logarithms(axes)
-    finish(axes, "projections", "training loss F")
+    finish(axes, across, "training loss F", place="upper right")
 
 
 def gaps(
@@ -52,29 +80,36 @@ def gaps(
     of: str = "iterate",
     linear: bool = False,
     legend: bool = True,
+    across: str = "projections",
 ) -> None:
     """Draw F - F* against a column, both on logarithmic axes."""
-    for curve, style in zip(curves, styles(len(curves)), strict=True):
+    for curve, style in zip(curves, styles(curves), strict=True):
         shown = np.maximum(curve.gaps(of), 1e-12)
         _line(axes, np.maximum(curve.common(against), 1e-3), shown, curve.label, style)
     axes.set_yscale("log")
     if not linear:
         axes.set_xscale("log")
-    names = {"rounds": "projections", "seconds": "seconds", "passes": "passes over the data"}
+    names = {"rounds": across, "seconds": "seconds", "passes": "passes over the data"}
     finish(axes, names[against], "F − F*", legend)
 
 
-def styles(count: int, ordered: bool = False) -> list[dict[str, Any]]:
-    """Return how lines are drawn: by hue and dash, or by shade where they have an order."""
+def styles(curves: Sequence[Curve], ordered: bool = False) -> list[dict[str, Any]]:
+    """Return how lines are drawn: a method looks the same everywhere; where lines have an order, by shade."""
     if not ordered:
-        return [{"color": COLOURS[k % 9], "ls": DASHES[k % 9]} for k in range(count)]
+        return [_style(curve.label, place) for place, curve in enumerate(curves)]
     from matplotlib import colormaps
 
-    shades = colormaps["viridis"](np.linspace(0.0, 0.85, count))
+    shades = colormaps["viridis"](np.linspace(0.0, 0.85, len(curves)))
     return [{"color": tuple(shade), "ls": "-"} for shade in shades]
 
 
-def finish(axes: Any, across: str, up: str, legend: bool = True) -> None:
+def _style(label: str, place: int) -> dict[str, Any]:
+    known = next((look for name, look in LOOKS.items() if label.startswith(name)), None)
+    colour, dash = known if known is not None else (place, place)
+    return {"color": COLOURS[colour % 9], "ls": DASHES[dash % 9]}
+
+
+def finish(axes: Any, across: str, up: str, legend: bool = True, place: str = "best") -> None:
     """Name the axes, and draw grid and legend lightly."""
     axes.set_xlabel(across)
     axes.set_ylabel(up)
@@ -82,7 +117,9 @@ def finish(axes: Any, across: str, up: str, legend: bool = True) -> None:
     for side in ("top", "right"):
         axes.spines[side].set_visible(False)
     if legend:
-        axes.legend(frameon=False, fontsize=7, handlelength=2.4, labelspacing=0.25, borderaxespad=0.2)
+        axes.legend(
+            frameon=False, fontsize=7, handlelength=2.4, labelspacing=0.25, borderaxespad=0.2, loc=place
+        )
 
 
 def _line(axes: Any, x: np.ndarray, runs: np.ndarray, label: str, style: dict[str, Any]) -> None:

@@ -17,7 +17,8 @@ THETAS = (0.8, 0.85, 0.9, 0.95)
 INTERVALS = (2, 5, 10, 20, 40)
 FAR = (40, 160, 640)  # m = E far beyond 10
 EASY = {"mnist": (5_000, 3e-2), "fashion": (5_000, 3e-2), "digits": (1_797, 3e-2)}  # images and l2
-LOOKS = 40
+LOOKS = 25
+ROUNDS = "rounds of communication"
 
 Stage = Callable[[int], int]  # m, by E
 
@@ -183,23 +184,23 @@ def _residual_claim() -> Claim:
 
 def _draw_fixed(results: Results, figure: Any) -> None:
     f = _common_panels(results, figure)
-    drawing.gaps(f, results.curves("f/"), of="iterate", linear=True)
+    drawing.gaps(f, results.curves("f/"), linear=True, across=ROUNDS)
     f.set_title("f) residual error: by label, l2 = 0.03", loc="left", fontsize=9.5)
 
 
 def _draw_equal(results: Results, figure: Any) -> None:
     f = _common_panels(results, figure)
-    drawing.losses(f, results.curves("f/"), ordered=True)
+    drawing.losses(f, results.curves("f/"), ordered=True, across=ROUNDS)
     f.set_title("f) m = E far beyond 10", loc="left", fontsize=9.5)
 
 
 def _common_panels(results: Results, figure: Any) -> Any:
     (a, b, c), (d, e, f) = figure.subplots(2, 3)
-    drawing.losses(a, results.curves("a/"))
-    drawing.losses(b, results.curves("b/"), ordered=True)
-    drawing.losses(c, results.curves("c/"), ordered=True)
-    drawing.losses(d, results.curves("d/"))
-    drawing.gaps(e, results.curves("e/"))
+    drawing.losses(a, results.curves("a/"), across=ROUNDS)
+    drawing.losses(b, results.curves("b/"), ordered=True, across=ROUNDS)
+    drawing.losses(c, results.curves("c/"), ordered=True, across=ROUNDS)
+    drawing.losses(d, results.curves("d/"), across=ROUNDS)
+    drawing.gaps(e, results.curves("e/"), across=ROUNDS)
     titles = (
         *("a) methods, E = 10", "b) Local ASVRG, momentum θ", "c) Local SVRG, interval E"),
         *("d) workers sorted by label", "e) beyond the paper"),
