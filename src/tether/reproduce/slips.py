@@ -249,7 +249,7 @@ def _averages() -> list[Series]:
     made = []
     for name in ("after", "before"):
         method = DelayedASVRG(interval=4, stage_length=64, average=name, **THEORY)
-        made.append(_run(f"average/{name}", WORKERS, method, Budget(rounds=20_000), 1e-2))
+        made.append(_run(f"average/{name}", WORKERS, method, Budget(rounds=20_000), 1e-1))
     return made
 
 
@@ -259,7 +259,7 @@ def _indices(results: Results) -> Slip:
         "Algorithm 6 (Local ASVRG), next anchor",
         "mean of x_i over i = 0, …, m−1",
         "i = 1, …, m, as in Algorithm 4 and its proof",
-        f"four workers, κ = {KAPPA}, E = 4, m = 64, to a hundredth of the gap: {before:,.0f} rounds as "
+        f"four workers, κ = {KAPPA}, E = 4, m = 64, to a tenth of the gap: {before:,.0f} rounds as "
         f"printed, {after:,.0f} corrected",
         'DelayedASVRG(average="before")',
     )

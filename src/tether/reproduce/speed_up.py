@@ -12,7 +12,7 @@ from tether.reproduce.prescribed import Prescribed, PrescribedWorkers
 from tether.reproduce.task import Budget, Looks, Task
 
 KAPPA, E = 20.0, 4
-ETA, STEPS = 0.01, 16_384
+ETA, STEPS = 0.01, 8_192
 
 
 def speed_up(settings: Settings) -> Experiment:
@@ -30,7 +30,7 @@ def speed_up(settings: Settings) -> Experiment:
 
 
 def _series(workers: int, seeds: int) -> Series:
-    problem = PrescribedWorkers(Prescribed(KAPPA, 64, equations=0, noise=5.0), workers, alike=True)
+    problem = PrescribedWorkers(Prescribed(KAPPA, 64, equations=0, noise=20.0), workers, alike=True)
     method = DelayedSGD(
         interval=E, step_size=ETA, batch_size=1, replacement=True, stage_length=STEPS, convexity=1 / KAPPA
     )

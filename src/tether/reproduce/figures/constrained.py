@@ -13,7 +13,7 @@ from tether.reproduce.task import Budget, Looks, Task
 ETA, E = 0.1, 10
 THETAS = (0.8, 0.85, 0.9, 0.95)
 INTERVALS = (1, 2, 5, 10, 20, 50)
-LOOKS = 50
+LOOKS = 30
 
 
 class Extent(NamedTuple):
@@ -27,8 +27,8 @@ class Extent(NamedTuple):
     def of(cls, settings: Settings) -> "Extent":
         """Return what a user's choice means."""
         if settings.quick:
-            return cls(300, settings.seeds or 2, 30.0)
-        return cls(1_500, settings.seeds or 5, 100.0)
+            return cls(200, settings.seeds or 2, 40.0)
+        return cls(1_000, settings.seeds or 4, 100.0)
 
 
 def figure_1(settings: Settings) -> Experiment:

@@ -35,8 +35,8 @@ class Extent(NamedTuple):
     def of(cls, settings: Settings) -> "Extent":
         """Return what a user's choice means."""
         if settings.quick:
-            return cls(100, settings.seeds or 2, 15.0, 300)
-        return cls(400, settings.seeds or 3, 80.0, 600)
+            return cls(80, settings.seeds or 2, 40.0, 150)
+        return cls(160, settings.seeds or 3, 80.0, 300)
 
 
 def figure_2(settings: Settings) -> Experiment:

@@ -21,12 +21,14 @@ from tether.reproduce.task import Budget, Looks, Problem, Task
 from tether.theory import Complexity
 
 CLOSE = 0.15  # powers that differ by no more than this and the interval agree
+UNCLEAR = 0.5  # half widths of intervals that say nothing
+VERDICTS = {"agrees": "", "better": " ↓", "worse": " ↑", "unclear": " ?"}
 COUNTERS = {"steps": "T", "stages": "S", "rounds": "P", "gradients": "G"}
 PREDICTED = {"steps": "steps", "stages": "stages", "rounds": "projections", "gradients": "gradients"}
 MARKERS = {"steps": "o", "stages": "s", "rounds": "^", "gradients": "D"}
 MOST_ROUNDS = 2_000_000
 HEADINGS = ("method", "varied", "T", "S", "P", "G", "verdict")
-LEGEND = "; measured power ± 95% (predicted), ↓ smaller and ↑ larger than predicted"
+LEGEND = "; measured power ± 95% (predicted), ↓ smaller, ↑ larger than predicted, ? unclear"
 
 #: What the theorems assume: single samples, drawn independently, and steps for which they are proved.
 THEORY: dict[str, Any] = {"parameters": "theory", "batch_size": 1, "replacement": True}
@@ -139,12 +141,12 @@ class Fit(NamedTuple):
 
     @property
     def verdict(self) -> str:
-        """Whether the measured power agrees with the predicted one, or is better or worse."""
+        """Whether the measured power agrees with the predicted one, or is better, worse or unclear."""
         if self.measured is None:
             return "worse"
-        width = self.measured.half_width
-        slack = CLOSE + (width if np.isfinite(width) else 0.0)
-        if abs(self.measured.exponent - self.predicted) <= slack:
+        if self.measured.half_width > UNCLEAR:
+            return "unclear"
+        if abs(self.measured.exponent - self.predicted) <= CLOSE + self.measured.half_width:
             return "agrees"
         return "better" if self.measured.exponent < self.predicted else "worse"
 
@@ -152,8 +154,7 @@ class Fit(NamedTuple):
     def words(self) -> str:
         """Both powers, and a mark where they differ."""
         found = "not reached" if self.measured is None else str(self.measured)
-        mark = {"agrees": "", "better": " ↓", "worse": " ↑"}[self.verdict]
-        return f"{found} ({self.predicted:+.2f}){mark}"
+        return f"{found} ({self.predicted:+.2f}){VERDICTS[self.verdict]}"
 
 
 def table_of(sweeps: Sequence[Any], caption: str) -> Callable[[Results], Table]:
@@ -169,9 +170,14 @@ def _row(sweep: Any, results: Results) -> list[Cell]:
     fits, (low, high) = sweep.fits(results), sweep.span(results)
     words = {fit.counter: fit.words for fit in fits}
     tally = [fit.verdict for fit in fits]
-    said = ", ".join(f"{tally.count(word)} {word}" for word in ("agrees", "better", "worse") if word in tally)
+    said = ", ".join(f"{tally.count(word)} {word}" for word in VERDICTS if word in tally)
     ends = f"{sweep.varied} from {low:,.4g} to {high:,.4g}"
-    return [sweep.label, ends, *map(words.get, COUNTERS), Mark(said, "worse" not in tally)]
+    return [
+        sweep.label,
+        ends,
+        *map(words.get, COUNTERS),
+        Mark(said, None if set(tally) == {"unclear"} else "worse" not in tally),
+    ]
 
 
 def no_worse(sweeps: Sequence[Any]) -> Callable[[Results], Judgement]:
@@ -180,13 +186,14 @@ def no_worse(sweeps: Sequence[Any]) -> Callable[[Results], Judgement]:
     def judged(results: Results) -> Judgement:
         fits = [fit for sweep in sweeps for fit in sweep.fits(results)]
         words = [fit.verdict for fit in fits]
-        tally = f"{words.count('agrees')} agree, {words.count('better')} better, {words.count('worse')} worse"
+        tally = ", ".join(f"{words.count(word)} {word}" for word in VERDICTS if word in words)
         worse = [
             f"{COUNTERS[fit.counter]} of {fit.sweep.label} in {fit.sweep.varied}: {fit.words}"
             for fit in fits
             if fit.verdict == "worse"
         ]
-        return Judgement(not worse, "; ".join([tally, *worse]))
+        holds = False if worse else None if set(words) == {"unclear"} else True
+        return Judgement(holds, "; ".join([tally, *worse]))
 
     return judged
 

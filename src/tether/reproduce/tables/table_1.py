@@ -50,8 +50,8 @@ def _strongly(settings: Settings) -> list[Any]:
         ("DP-ASVRG, m = κE, E = √(N/κ), N = 4096", "κ"): [_wide(k, eps) for k in kappas],
     }
     noisy = Prescribed(20, noise=1.0)
-    short = (1024, 2048, 4096, 8192) if settings.quick else (1024, 2048, 4096, 8192, 16_384)
-    wide, long = (2, (8192, 16_384)) if settings.quick else (4, (32_768, 65_536, 131_072, 262_144))
+    short = (512, 1024, 2048) if settings.quick else (1024, 2048, 4096, 8192, 16_384)
+    wide, long = (2, (2048, 4096)) if settings.quick else (4, (32_768, 65_536, 131_072, 262_144))
     seeds = settings.seeds or (2 if settings.quick else 6)
     return [
         horizon("P-SGD", noisy, 1, short, seeds, strongly=True),
@@ -66,7 +66,7 @@ def _wide(kappa: float, eps: float, samples: int = 4096) -> Point:
 
 
 def _generally(settings: Settings) -> list[Any]:
-    gaps = (0.1, 0.05, 0.02) if settings.quick else (0.1, 0.05, 0.02, 0.01, 0.005)
+    gaps = (0.3, 0.2, 0.1) if settings.quick else (0.1, 0.05, 0.02, 0.01, 0.005)
     fine = (0.1, 0.03, 0.01) if settings.quick else (0.1, 0.03, 0.01, 0.003, 0.001)
     points = {
         ("P-SVRG, m = 16", "1/ε"): [convex("svrg", eps, 1, 16) for eps in gaps],
@@ -79,7 +79,7 @@ def _generally(settings: Settings) -> list[Any]:
         ("DP-ASVRG, E = 4, m = (L/ε)^¼ √Δ E", "1/ε"): [_rooted(eps) for eps in fine],
     }
     noisy = Prescribed(1e6, noise=1.0, flat=True)
-    short = (1024, 2048, 4096, 8192) if settings.quick else (1024, 2048, 4096, 8192, 16_384)
+    short = (512, 1024, 2048) if settings.quick else (1024, 2048, 4096, 8192, 16_384)
     seeds = settings.seeds or (2 if settings.quick else 6)
     return [
         horizon("P-SGD, μ = 0", noisy, 1, short, seeds, strongly=False),

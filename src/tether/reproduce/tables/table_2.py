@@ -73,9 +73,9 @@ def _point(
 
 
 def _horizons(settings: Settings) -> list[Any]:
-    short = (512, 1024, 2048) if settings.quick else (512, 1024, 2048, 4096, 8192)
-    wide, long = (2, (4096, 8192)) if settings.quick else (E, (16_384, 32_768, 65_536, 131_072))
-    seeds = settings.seeds or (2 if settings.quick else 4)
+    short = (256, 512, 1024) if settings.quick else (2048, 4096, 8192, 16_384)
+    wide, long = (2, (1024, 2048)) if settings.quick else (E, (8192, 16_384, 32_768, 65_536))
+    seeds = settings.seeds or (2 if settings.quick else 6)
     return [_horizon("D-SGD", 1, short, seeds), _horizon(f"Local SGD, E = {wide}", wide, long, seeds)]
 
 

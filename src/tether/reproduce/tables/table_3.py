@@ -28,10 +28,10 @@ def table_3(settings: Settings) -> Experiment:
 
 
 def _sweeps(settings: Settings) -> list[Sweep]:
-    kappas = (20, 40, 80, 160) if settings.quick else (40, 80, 160, 320, 640, 1280)
-    intervals = (1, 2, 5, 10) if settings.quick else (1, 2, 5, 10, 20, 50)
-    stages = (10, 40, 160, 640) if settings.quick else (10, 40, 160, 640, 2560, 10_240)
-    samples = (64, 128, 256, 512) if settings.quick else (64, 128, 256, 512, 1024, 2048, 4096)
+    kappas = (40, 80, 160) if settings.quick else (40, 80, 160, 320, 640, 1280)
+    intervals = (2, 5, 10) if settings.quick else (2, 5, 10, 20, 50)
+    stages = (40, 160, 640) if settings.quick else (10, 40, 160, 640, 2560, 10_240)
+    samples = (64, 128, 256) if settings.quick else (64, 128, 256, 512, 1024, 2048, 4096)
     eps, seeds = (1e-1, 1) if settings.quick else (1e-2, settings.seeds or 2)
     points = {
         ("P-SVRG, m = κ", "κ"): [strong("svrg", k, k, 1, k, eps) for k in kappas],

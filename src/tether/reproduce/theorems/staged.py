@@ -66,7 +66,7 @@ def _svrg(interval: int, strongly: bool, settings: Settings, seeds: int) -> tupl
     problem, mu = (STRONG, 1 / KAPPA) if strongly else (FLAT, 0.0)
     method = DelayedSVRG(interval=interval, stage_length=M, convexity=mu, **THEORY)
     eta = svrg_step_size(1.0, convexity=mu, interval=interval)
-    times = 6.0 if settings.quick else 12.0
+    times = 3.0 if settings.quick else 12.0
     far = times * KAPPA / (eta * M) if strongly else 100 if settings.quick else 600
     key = f"4.1{'' if strongly else ' flat'}/E = {interval}"
     series = _series(key, f"DP-SVRG, E = {interval}", problem, method, far, seeds)
