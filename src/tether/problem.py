@@ -11,6 +11,7 @@ from tether.feasible import Feasible
 from tether.objectives.base import Objective
 from tether.objectives.pool import Pool
 from tether.objectives.smoothness import Constants, Smoothness
+from tether.polyhedral import Pieces
 from tether.region import Region
 
 
@@ -49,8 +50,13 @@ class Facts(NamedTuple):
     equations: int = 0  # about, where it is known
     draws: int = 0  # N', the samples of a pass that takes long rows in shares; 0: no row has shares
     share: float = 0.0  # the largest smoothness constant of a share
-    kinks: bool = False  # there is more than equations
+    pieces: Pieces | None = None  # what single variables pay and must keep to; None: there are equations only
     floor: float = -math.inf  # F is nowhere lower
+
+    @property
+    def kinks(self) -> bool:
+        """Whether there is more than equations."""
+        return self.pieces is not None
 
     @property
     def local_samples(self) -> int:

@@ -6,9 +6,10 @@ subgradient of psi at x, P (grad F + s + K^T y) is to F + psi what P grad F is t
 """
 
 from collections.abc import Callable
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
+from scipy import sparse
 
 from tether.arrays import Array
 from tether.digest import digest_of
@@ -22,6 +23,7 @@ from tether.requests import Fenchel, Hold
 
 AT_WALL = 1e-9  # relative to its size: a row that is nearer to a wall or a kink counts as there
 INSIDE = 1e-13  # of 1 + ||x||: a smaller residual is rounding
+BEYOND_WALLS = 1e-9  # of 1 + ||x||: what is farther out is outside
 UNSOUND = 1e-6  # of 1 + ||x||: a larger residual is no rounding
 LARGEST_SHRINKAGE = 0.5  # of a dual point; where it had to be shrunk more, it is far off
 FENCHEL_ERROR = 1e-14  # of the sizes of all terms, which rounding may hide
@@ -100,6 +102,12 @@ class Region:
         beyond = self.polyhedral.coordinates.violation(x).any()
         return not beyond and self.residual(x) <= INSIDE * (1.0 + float(np.linalg.norm(x)))
 
+    def price(self, x: Array) -> float:
+        """Return psi(x); infinite beyond walls, by more than rounding."""
+        psi = self.polyhedral
+        beyond = psi.violation(x) > BEYOND_WALLS * (1.0 + float(np.linalg.norm(x)))
+        return np.inf if beyond else psi.value(x)
+
     def residual(self, x: Array) -> float:
         """Return how far x is from satisfying all rows and bounds."""
         return float(np.hypot(self.constraint.residual(x), self.polyhedral.violation(x)))
@@ -129,15 +137,22 @@ class Region:
         psi = self.polyhedral
         if not psi.couples:
             return y
-        z = psi.matrix @ x
-        for wall in (psi.rows.lower, psi.rows.upper, np.zeros(len(z))):
+        return psi.rows.nearest(y, self._snapped(psi.matrix @ x))
+
+    def _snapped(self, z: Array) -> Array:
+        """Return the values of rows, at a wall or a kink exactly where they are next to it."""
+        rows = self.polyhedral.rows
+        for wall in (rows.lower, rows.upper, np.zeros(len(z))):
             reach = np.where(np.isfinite(wall), AT_WALL * np.maximum(1.0, np.abs(wall)), -1.0)
             z = np.where(np.abs(z - wall) <= reach, wall, z)
-        return psi.rows.nearest(y, z)
+        return z
 
     def least(self, metric: Metric, x: Array, gradient: Array, hold: Hold | None) -> Proximal | None:
         """Return the minimum of <g, d> + <d, M d>/2 + psi(x + d) on the plane; None where there is none."""
-        ridge, hessian, start = 0.0, metric.matrix, self._answer(x, hold)
+        hessian = metric.matrix
+        if hessian.ndim == 1 and bool((hessian > 0.0).all()):
+            return self.prox(x - gradient / hessian, 1.0 / hessian, hold)
+        ridge, start = 0.0, self._answer(x, hold)
         while ridge <= LARGEST_RIDGE:
             shifted = hessian if ridge == 0.0 else _ridged(hessian, ridge)
             product = shifted * x if shifted.ndim == 1 else shifted @ x
@@ -182,6 +197,20 @@ class Region:
         """Return by how much F + psi is lower at another point, to first order."""
         psi = self.polyhedral
         return psi.value(x) - psi.value(point) - float(gradient @ (point - x))
+
+    def held_rows(self, x: Array) -> Any:
+        """Return the rows along which nothing may move: equations, and what is at a wall or on a kink."""
+        psi, (matrix, _) = self.polyhedral, self.constraint.equations or (np.zeros((0, len(x))), None)
+        still = np.flatnonzero(psi.coordinates.settled(x))
+        rows = psi.rows.settled(self._snapped(psi.matrix @ x))
+        units = sparse.csr_array((np.ones(len(still)), (np.arange(len(still)), still)), (len(still), len(x)))
+        return sparse.vstack([sparse.csr_array(matrix), units, sparse.csr_array(psi.matrix[rows])])
+
+    def recedes(self, d: Array) -> bool:
+        """Say whether from every point of the region one may go along d for ever, and psi does not rise."""
+        psi = self.polyhedral
+        flat = abs(psi.matrix) @ np.abs(d)
+        return psi.coordinates.open_along(d, np.abs(d).max()) and psi.rows.open_along(psi.matrix @ d, flat)
 
     def contradiction(self) -> str:
         """Say which rows and bounds contradict each other."""

@@ -13,8 +13,12 @@ QUICK, ALL = range(60), range(60, 560)
 
 def check(problem: Mixture, solution) -> None:
     """The value is right, no certificate is below the truth, x is feasible, and multipliers say so."""
+    if solution.status is tether.Status.DIVERGED:
+        check_ray(problem, solution.ray)
+        return
     reference = problem.reference()
-    size = max(1e-3, abs(solution.fun))
+    first = solution.history["value"][0]
+    size = max(1e-3, abs(solution.fun), first - solution.fun)  # what rtol is relative to
     assert solution.success, solution.message
     assert solution.residual <= 1e-10 * (1.0 + np.linalg.norm(solution.x))
     if reference is not None:
@@ -22,6 +26,21 @@ def check(problem: Mixture, solution) -> None:
         if solution.gap is not None:
             assert solution.fun - reference <= solution.gap + 1e-8 * size
     check_optimality(problem, solution)
+
+
+def check_ray(problem: Mixture, ray) -> None:
+    """F falls along the ray from zero on, farther and farther out, and so does it from any feasible point."""
+    assert problem.objective.l2 == 0.0 and ray is not None and not problem.penalties
+    ray = ray / np.linalg.norm(ray)
+    values = [problem.objective.value(t * ray) for t in (0.0, 10.0, 100.0)]
+    assert values[0] > values[1] > values[2] or values[1] < 1e-9 * values[0]
+    for one in problem.constraints:
+        if isinstance(one, tether.Affine):
+            assert np.linalg.norm(one.equations[0] @ ray) <= 1e-8
+            continue
+        along = one.A @ ray if isinstance(one, LinearConstraint) else ray
+        low, high = (one.lb, one.ub) if hasattr(one, "lb") else (0.0, np.inf)
+        assert np.all((along <= 1e-8) | np.isposinf(high)) and np.all((along >= -1e-8) | np.isneginf(low))
 
 
 def check_optimality(problem: Mixture, solution) -> None:

@@ -98,7 +98,7 @@ def _measured(
     projector: Projector, request: Gradient, uploads: Sequence[Upload], work: Work
 ) -> tuple[Measured, tuple[Array, ...]]:
     """Reply to a gradient: with its projection, or with the certificate of the duals that stand for one."""
-    beyond = 0.0 if projector.region is None else projector.region.polyhedral.value(request.point)
+    beyond = 0.0 if projector.region is None else projector.region.price(request.point)
     value = sum(upload.value for upload in uploads) / len(uploads) + beyond
     size = lower_median([abs(upload.value + beyond) for upload in uploads])
     directions = [upload.direction for upload in uploads if upload.direction is not None]

@@ -158,7 +158,9 @@ class AndersonAlgorithm(Algorithm[AndersonState]):
         misfits = np.vstack([state.misfits, image[:1] - state.start[:1]])[-keep:]
         images = np.concatenate([state.images, image[None]])[-keep:]
         weights = _mix(misfits, self.damping)
-        start = np.tensordot(weights, images, 1)
+        start = self.method.admitted(np.tensordot(weights, images, 1), images)
+        if start is None:
+            misfits, images, weights, start = misfits[-1:], images[-1:], np.ones(1), image
         mixed = len(weights) > 1
         return state._replace(
             inner=self.method.move(state.inner, tuple(start), weights) if mixed else state.inner,

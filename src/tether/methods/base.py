@@ -146,6 +146,10 @@ class StageWiseAlgorithm(Algorithm[S]):
         """Say whether the last stage went to another face of the region, which no stage before knows."""
         return False
 
+    def admitted(self, mix: Array, images: Array) -> Array | None:
+        """Return a mix of images, one vector a row, as a stage may begin with it; None: with none of it."""
+        return mix
+
     def remembering(self, memory: int) -> Self:
         """Return this algorithm with room for the duals of that many stages; most keep none."""
         return self

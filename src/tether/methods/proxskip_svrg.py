@@ -38,12 +38,15 @@ from tether.methods.parameters import (
     walking_step,
 )
 from tether.needs import Need
+from tether.polyhedral import Pieces
 from tether.problem import Facts
 from tether.requests import Arrived, Curvature, Descend, Dual, Gradient, Hold, Measured, Reply, Request
 
 SLOW_FALL = 0.5  # of the certificate over a stage: if it falls less, h is under suspicion
 WALKED_TOO_FAR = 2 / 3  # of the certificate: if less is left without h, h is learned too slowly
 MOST_CROSSINGS = 0.001  # of the variables: a face that changes by less stands still
+MOST_PASSES = 8  # that a stage may become long where it gains little
+ROUNDED = 1e-14  # by which a mix may be beyond walls
 FEWEST_DUALS = 2  # a renewal that is refused comes on top of the dual in use
 
 
@@ -161,8 +164,9 @@ class ProxSkipSVRG(StageWise):
             replacement=self.replacement,
             renew=self.renew and not facts.kinks,
             shares=shares,
-            kinks=facts.kinks,
+            pieces=facts.pieces,
             inside=self.inside and facts.kinks,
+            longest=MOST_PASSES * length if self.stage_length is None and self.interval is None else length,
             bends=self.inside and facts.kinks and math.isfinite(facts.second_order.diagonal),
             default_step=default,
         )
@@ -190,7 +194,10 @@ class ProxSkipSVRGAlgorithm(StageWiseAlgorithm[ProxSkipSVRGState]):
     replacement: bool
     renew: bool
     shares: bool  # long rows come several times in a pass
-    kinks: bool = field(default=False, repr=False)  # projections are proxes
+    pieces: Pieces | None = field(
+        default=None, repr=False
+    )  # of single variables, where projections are proxes
+    longest: int = field(repr=False)  # that stages may become
     inside: bool = field(default=False, repr=False)  # slopes of single variables act inside walks
     bends: bool = field(default=False, repr=False)  # with a metric of second derivatives
     keep: int = FEWEST_DUALS  # duals that workers remember
@@ -233,14 +240,15 @@ class ProxSkipSVRGAlgorithm(StageWiseAlgorithm[ProxSkipSVRGState]):
         rate = 1 / (state.step_size * expected)
         over = state.step > 0 or state.renewal == Renewal.REFUSED
         dual = Dual(rate, state.weights, self.keep, renew=over)
-        if not self.kinks:
+        if self.pieces is None:
             return dual
         return dual._replace(prox=True, inside=self.inside, metric=_metric(state.curvature, rate))
 
     def _leg(self, state: ProxSkipSVRGState) -> int:
         if self.random:
             return int(self._coin(state).geometric(1 / self.interval))
-        return min(self.interval, state.length - state.step)
+        left = state.length - state.step
+        return left if self.interval == self.stage_length else min(self.interval, left)
 
     def _coin(self, state: ProxSkipSVRGState) -> np.random.Generator:
         return np.random.default_rng([self.seed, state.clock])
@@ -256,7 +264,7 @@ class ProxSkipSVRGAlgorithm(StageWiseAlgorithm[ProxSkipSVRGState]):
             return self._renewed(state, reply) if due else self._measured(state, reply)
         over = self._is_over(state, reply)
         steps = reply.work.steps
-        state = self._watched(state, reply.end) if self.kinks else state
+        state = state if self.pieces is None else self._watched(state, reply.end)
         return state._replace(
             x=reply.end,
             anchor=reply.end if over else state.anchor,
@@ -284,7 +292,13 @@ class ProxSkipSVRGAlgorithm(StageWiseAlgorithm[ProxSkipSVRGState]):
         if self.renew and slow and state.stage >= max(state.next_renewal, 1):
             return state._replace(renewal=Renewal.DUE, certificate=reply.certificate)
         certificate = reply.certificate if reply.complete else state.certificate
-        return state._replace(measured=True, certificate=certificate)
+        state = state._replace(measured=True, certificate=certificate)
+        return self._lengthened(state) if slow and self.inside and state.stage else state
+
+    def _lengthened(self, state: ProxSkipSVRGState) -> ProxSkipSVRGState:
+        """Walk farther between projections: where the walk is what is slow, a face is a long way off."""
+        length = min(2 * state.length, self.longest)
+        return state if length <= state.length else state._replace(length=length, still=None)
 
     def _renewed(self, state: ProxSkipSVRGState, reply: Measured) -> ProxSkipSVRGState:
         """Take h = grad F - P grad F; if that changes little, keep the old mix and wait longer next time.
@@ -333,6 +347,15 @@ class ProxSkipSVRGAlgorithm(StageWiseAlgorithm[ProxSkipSVRGState]):
     def crosses(self, state: ProxSkipSVRGState) -> bool:
         """Say whether the last stage went to another face."""
         return state.crossed
+
+    def admitted(self, mix: Array, images: Array) -> Array | None:
+        """Return a mix with what stands still where it stands, exactly; None beyond walls."""
+        if self.pieces is None:
+            return mix
+        mix = np.where((images == images[-1]).all(axis=0), images[-1], mix)
+        if float(self.pieces.violation(mix[0]).max()) > ROUNDED * (1.0 + float(np.abs(mix).max())):
+            return None
+        return np.clip(mix, self.pieces.lower, self.pieces.upper)
 
     def move(
         self, state: ProxSkipSVRGState, coordinates: tuple[Array, ...], weights: Array | None

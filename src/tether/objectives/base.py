@@ -165,8 +165,8 @@ class Objective(ABC):
         """Return H and g of F(x) = x^T H x / 2 + g^T x + constant where F is so and H cheap, else None."""
         return None
 
-    def falls_for_ever(self, x: Array, way: Array, equations: Any) -> bool | None:
-        """Say whether F has no minimum on A x = b; None: nobody knows.
+    def direction_of_fall(self, x: Array, way: Array, equations: Any) -> Array | None:
+        """Return d with A d = 0 along which F falls for ever; None: there is none, or nobody knows.
 
         A run has come to x, by this way since it was not quite as accurate.
         """

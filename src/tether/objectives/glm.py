@@ -32,7 +32,7 @@ from tether.objectives.losses import Loss, as_loss
 from tether.objectives.losses.checks import check_loss, fingerprint
 from tether.objectives.losses.curvature import largest_curvature
 from tether.objectives.losses.kernel_codes import coded, is_built_in
-from tether.objectives.recession import falls, products_of
+from tether.objectives.recession import products_of, separation
 from tether.objectives.second_moment import SecondMoment
 from tether.objectives.shares import Shares, shares_of
 from tether.objectives.smoothness import require_moderate
@@ -268,10 +268,12 @@ class GLM(Objective):
         require_form(self, form)
         return curvature_of(model_of(self), x, form, batch)
 
-    def falls_for_ever(self, x: Array, way: Array, equations: Any) -> bool | None:
-        """Say whether a direction separates the data."""
+    def direction_of_fall(self, x: Array, way: Array, equations: Any) -> Array | None:
+        """Return a direction that separates the data."""
+        if self.l2 > 0.0:
+            return None
         products = products_of(self.design, self.loss, self.y, self.n_outputs, self.weights)
-        return self.l2 == 0 and falls(products, equations, x, way)
+        return separation(products, equations, x, way)
 
     def unpack(self, x: Array) -> Coefficients:
         """Return the coefficients, (d,) or (d, K), and the intercept apart from each other."""

@@ -104,7 +104,7 @@ def square_sums(some: Summed, *, compiled: bool = False) -> Array:
     if isinstance(inner, SparseDesign) and (compiled or inner.n_entries >= COMPILE_FROM):
         _compiled_squares(some, inner, sums)
     else:
-        rows = max(1, BLOCK // max(1, inner.width))
+        rows = len(several) if isinstance(inner, SparseDesign) else max(1, BLOCK // max(1, inner.width))
         for begin in range(0, len(several), rows):
             part = some.part(begin, min(begin + rows, len(several)))
             sums += _squares(part).T @ part.factors

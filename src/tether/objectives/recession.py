@@ -103,18 +103,14 @@ def products_of(design: Design, loss: Loss, y: Any, n_outputs: int, weights: Arr
     return OneOutput(design, falling.astype(np.float64), counted)
 
 
-def falls(products: Products | None, equations: Any, x: Array, way: Array) -> bool | None:
-    """Say whether F falls for ever along a direction; None where nobody knows or looking would take long."""
-    if products is None or len(x) > LARGEST_DIM:
-        return None
-    return True if direction_of_fall(products, equations, x, way) is not None else None
-
-
-def direction_of_fall(products: Products, equations: Any, x: Array, way: Array) -> Array | None:
+def separation(products: Products | None, equations: Any, x: Array, way: Array) -> Array | None:
     """Return d with A d = 0 along which no term rises and some fall for ever; None where none is found.
 
-    It is looked for near the direction of x, and near the ``way`` that the run took last.
+    It is looked for near the direction of x, and near the ``way`` that the run took last, unless nobody knows
+    the terms or looking would take long.
     """
+    if products is None or len(x) > LARGEST_DIM:
+        return None
     dense = equations.toarray() if sparse.issparse(equations) else np.asarray(equations)
     dense, far = dense.reshape(-1, len(x)), products.along(x)
     for settled in SETTLED if far.max() >= min(SETTLED) else ():

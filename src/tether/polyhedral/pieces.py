@@ -13,6 +13,8 @@ from numpy.typing import ArrayLike, NDArray
 
 from tether.arrays import Array
 
+FLAT = 1e-9  # of its size: a direction that goes no farther goes nowhere
+
 
 class Pieces(NamedTuple):
     """Many scalar functions: slopes to both sides of zero, between walls."""
@@ -93,6 +95,13 @@ class Pieces(NamedTuple):
         """Say which z_j are on a kink or at a wall, where g_j has more than one slope."""
         low, high = self.interval(z)
         return low < high
+
+    def open_along(self, d: Array, scale: Array | float) -> bool:
+        """Say whether no wall and no slope is met for ever along d, given sizes that make rounding of it."""
+        up, down = d > FLAT * scale, d < -FLAT * scale
+        stopped = up & (np.isfinite(self.upper) | (self.right > 0.0))
+        stopped |= down & (np.isfinite(self.lower) | (self.left > 0.0))
+        return not stopped.any()
 
     def conjugate(self, y: Array) -> Array:
         """Return each sup_z y z - g_j(z); infinite beyond the slopes where there is no wall."""

@@ -9,12 +9,14 @@ from tether.constraints import Constraint
 from tether.polyhedral import Pieces, Polyhedral
 from tether.prox.base import Algorithm, Proximal
 from tether.prox.dual_newton import DualNewton
+from tether.prox.graph_variation import GraphVariation, forests_of
 from tether.prox.one_equation import OneEquation
 from tether.prox.program import Quadratic
 from tether.prox.safeguarded import Safeguarded
 from tether.prox.separable import Separable
 from tether.prox.total_variation import TotalVariation, chain_of
 
+LARGE_GRAPH = 3_000  # edges from which on a quadratic program, which is exact, takes longer
 LARGEST_PROGRAM = 20_000_000  # entries of a dense A that a quadratic program may copy
 
 
@@ -64,8 +66,15 @@ def _algorithm(constraint: Constraint, polyhedral: Polyhedral) -> Algorithm:
     equations = constraint.equations
     if equations is not None and not polyhedral.couples:
         return _of_scalars(constraint, *equations, polyhedral.coordinates)
-    chain = None if equations is None or len(equations[1]) else chain_of(polyhedral)
-    return Quadratic(constraint, polyhedral) if chain is None else TotalVariation(polyhedral, chain)
+    if equations is None or len(equations[1]):
+        return Quadratic(constraint, polyhedral)
+    chain = chain_of(polyhedral)
+    if chain is not None:
+        return TotalVariation(polyhedral, chain)
+    graph = forests_of(polyhedral) if polyhedral.rows.size >= LARGE_GRAPH else None
+    if graph is None:
+        return Quadratic(constraint, polyhedral)
+    return Safeguarded(GraphVariation(polyhedral, *graph), lambda: Quadratic(constraint, polyhedral))
 
 
 def _of_scalars(constraint: Constraint, matrix: Any, b: Array, pieces: Pieces) -> Algorithm:

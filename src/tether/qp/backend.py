@@ -10,6 +10,7 @@ from scipy import sparse
 from tether.qp.standard import Solved, Standard
 
 MOST_ITERATIONS = 100
+SMALL_SLOPE = 1e-2
 HOPELESS = piqp.PIQP_PRIMAL_INFEASIBLE, piqp.PIQP_DUAL_INFEASIBLE
 
 
@@ -31,9 +32,9 @@ def interior_point(form: Standard, pace: Pace) -> Solved:
     solver.settings.eps_abs = solver.settings.eps_rel = pace.tol
     solver.settings.eps_duality_gap_abs = solver.settings.eps_duality_gap_rel = pace.tol
     solver.settings.iterative_refinement_always_enabled = pace.careful
-    written = _dense if form.dense else sparse.csc_matrix
+    written, unit = _dense if form.dense else sparse.csc_matrix, _unit(form)
     solver.setup(
-        written(form.hessian), form.linear, written(form.equations), form.targets,
+        written(form.hessian) / unit, form.linear / unit, written(form.equations), form.targets,
         written(form.rows), form.low, form.high, form.lower, form.upper,
     )  # fmt: skip
     solver.settings.max_iter = MOST_ITERATIONS
@@ -42,9 +43,15 @@ def interior_point(form: Standard, pace: Pace) -> Solved:
     status = solver.solve()
     found = solver.result
     return Solved(
-        np.array(found.x), np.array(found.y), found.z_u - found.z_l, found.z_bu - found.z_bl,
+        np.array(found.x), unit * found.y, unit * (found.z_u - found.z_l), unit * (found.z_bu - found.z_bl),
         status == piqp.PIQP_SOLVED, status in HOPELESS, int(found.info.iter),
     )  # fmt: skip
+
+
+def _unit(form: Standard) -> float:
+    """Return a unit of values in which slopes are not small: tolerances are absolute, too."""
+    steepest = float(np.abs(form.linear).max(initial=0.0))
+    return steepest if 0.0 < steepest < SMALL_SLOPE else 1.0
 
 
 def _affordable(solver: Any, seconds: float) -> int:

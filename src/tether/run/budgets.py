@@ -93,6 +93,12 @@ class Clock:
         if gradients > 0:
             self.pace = seconds / gradients
 
+    def heard(self, gradients: int, seconds: float) -> None:
+        """Learn from a rehearsal: the quickest one tells what the machine can do."""
+        if gradients > 0:
+            pace = seconds / gradients
+            self.pace = min(self.pace, pace) if self.pace else pace
+
     def affordable(self, max_seconds: float | None) -> float:
         """Return the component gradients of a walk for which there is time left."""
         if max_seconds is None or self.pace == 0.0:

@@ -1,7 +1,7 @@
 """The end of a run: its best point, measured exactly in the user's own problem, becomes a `Solution`."""
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 import numpy as np
@@ -29,6 +29,7 @@ NO_MINIMUM = (
     "add l2 or equations"
 )
 
+UNBOUNDED = "F is unbounded below on the constraint, along `ray`; add bounds, or a quadratic term such as l2"
 SEEMS_UNBOUNDED = NO_MINIMUM.replace("has no minimum", "seems to have no minimum")
 
 #: After these the last estimate need not be measured if there is a best point.
@@ -40,6 +41,7 @@ class Ending(NamedTuple):
 
     status: Status
     detail: str = ""
+    ray: Array | None = None  # a direction along which F falls for ever
 
 
 @dataclass(frozen=True)
@@ -102,21 +104,29 @@ class Closing:
 
     def _receding(self, run: Run, best: Incumbent, ending: Ending, rows: list[Row]) -> tuple[Run, Ending]:
         """Say of an accurate point, or of one that is as accurate as can be, that F has no minimum."""
+        if self.way.ray is not None:
+            return run, Ending(Status.DIVERGED, UNBOUNDED, self.way.ray)
         over = ending.status is Status.EXHAUSTED or self._accuracy(run).is_met(best)
         if ending.status is Status.DIVERGED or not over:
             return run, ending
         if run.trail is None or run.nonconvex or run.best is None:
             return run, ending
-        if not math.isnan(self._gap(run, best)):  # there is no gap without a minimum
-            return run, ending
-        x, (objective, constraint, *_) = run.best.x, self.conversation.problem
-        known, words = None, NO_MINIMUM
-        if self.conversation.engine.local and constraint.equations is not None:
-            known = objective.falls_for_ever(x, x - run.trail.points[0], constraint.equations[0])
-        if known is None:
-            run, known = self._followed(run, x, run.trail, rows)
-            words = SEEMS_UNBOUNDED
-        return run, Ending(Status.DIVERGED, words) if known else ending
+        if math.isfinite(replace(self._accuracy(run), floor=-math.inf).gap(best)):
+            return run, ending  # curvature shows a minimum
+        direction = self._direction_of_fall(run.best.x, run.trail)
+        if direction is not None:
+            return run, Ending(Status.DIVERGED, NO_MINIMUM, direction)
+        run, falls = self._followed(run, run.best.x, run.trail, rows)
+        return run, Ending(Status.DIVERGED, SEEMS_UNBOUNDED) if falls else ending
+
+    def _direction_of_fall(self, x: Array, trail: Trail) -> Array | None:
+        """Return a direction along which F falls for ever, from the data, where it is here."""
+        problem, region = self.conversation.problem, self.conversation.problem.region
+        if not self.conversation.engine.local or problem.constraint.equations is None:
+            return None
+        rows = problem.constraint.equations[0] if region is None else region.held_rows(x)
+        d = problem.objective.direction_of_fall(x, x - trail.points[0], rows)
+        return d if d is None or region is None or region.recedes(d) else None
 
     def _followed(self, run: Run, x: Array, trail: Trail, rows: list[Row]) -> tuple[Run, bool]:
         """Look where a run was going, and say whether F falls there for ever."""
@@ -138,7 +148,7 @@ class Closing:
         status = _judged(ending.status, accuracy.is_met(best) or accuracy.allows(gap, best))
         detail = ending.detail if status is ending.status else ""
         algorithm = self.conversation.algorithm
-        words = "" if detail in (NO_MINIMUM, SEEMS_UNBOUNDED) else status.message
+        words = "" if detail in (NO_MINIMUM, SEEMS_UNBOUNDED, UNBOUNDED) else status.message
         if status is Status.CONVERGED and math.isnan(gap):
             words = "the projected gradient is within tolerance"
         if status is Status.EXHAUSTED:
@@ -153,6 +163,7 @@ class Closing:
             residual=problem.residual(best.x),
             multipliers=multipliers,
             active=_active(problem, best, multipliers),
+            ray=None if ending.ray is None else self.way.lift(ending.ray) - self.way.lift(0.0 * ending.ray),
             status=status,
             message="; ".join(filter(None, remarks)),
             counts=run.counts,

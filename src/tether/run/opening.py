@@ -85,14 +85,16 @@ class Opening:
 
     def conversation(self, way: Way, audit: float | None) -> tuple[Conversation, Run]:
         """Fill the method's open settings and start it."""
-        facts = self.engine.facts(way.problem)._replace(kinks=way.problem.region is not None)
+        region = way.problem.region
+        pieces = None if region is None else region.polyhedral.coordinates
+        facts = self.engine.facts(way.problem)._replace(pieces=pieces)
         warm, initial = self._x0 is not None, self._initial
         origin = np.zeros(facts.dim) if initial is None else way.lower(initial)
         start = origin if way.start is None else way.start
         if self._x0 is not None:
             start = way.lower(self._x0)
         elsewhere = start is not origin
-        if self.engine.local and way.problem.region is None:
+        if self.engine.local and region is None:
             start = started_inside(way.problem, start)
         conversation = Conversation(
             way.problem,

@@ -2,7 +2,7 @@
 
 So it is with separable data: the better x separates the classes the longer it is, F comes down to a bound
 that it never reaches, and its slope vanishes on the way as it does at a minimum. An objective that knows its
-terms says so (`Objective.falls_for_ever`); of others this is what the run shows. Near a minimum x has ever
+terms says so (`Objective.direction_of_fall`); of others this is what the run shows. Near a minimum x has ever
 less way to go; without one it takes as long a way again to halve the slope (`Trail.leads_on`). Then the
 direction u of the way tells. Beyond a minimum F rises; where there is none its slope along the ray
 
@@ -84,7 +84,7 @@ def _reach(slope: Callable[[float], float], first: float) -> float | None:
 
 def _slope(reply: Measured, direction: Array) -> float:
     """Return the slope of F along a direction; 0 where it is no more than rounding, or not all is known."""
-    if reply.gradient is None or not reply.complete:
+    if reply.gradient is None or not (reply.complete and math.isfinite(reply.value)):
         return 0.0
     slope = float(reply.gradient @ direction)
     noise = ROUNDING * reply.scale * float(np.linalg.norm(direction))

@@ -165,6 +165,9 @@ class Solution:
         ``inequalities``, ``bounds`` and ``penalty``.
     active : Active or None
         Which inequalities, bounds and kinks of penalties hold with equality; None with equations only.
+    ray : ndarray or None
+        Where F + penalty has no minimum: a direction that leads along the constraints for ever, and on which
+        it falls, if one was found.
     status, message, success
         Why the run stopped, in words, and whether that is the accuracy asked for.
     counts : Counts
@@ -189,6 +192,7 @@ class Solution:
     seconds: float
     method: str = field(repr=False)
     active: Active | None = field(repr=False, default=None)
+    ray: Array | None = field(repr=False, default=None)
 
     @property
     def success(self) -> bool:

@@ -14,11 +14,11 @@ from tether.run.keeper import Keeper, rows_of, unkept
 from tether.run.record import Record
 from tether.run.seen import Incumbent
 from tether.run.solution import Solution, Status
-from tether.run.turn import Conversation, Question, Run
+from tether.run.turn import Conversation, Question, Run, price_of_step
 from tether.run.verdict import Judge, Verdict
 from tether.shortcuts import Way
 
-REHEARSAL = 256  # steps of a walk that is only timed
+REHEARSAL, REHEARSALS = 256, 3  # steps of a walk that is only timed, and how often at most
 SAME_VALUE = 1e-6  # relative difference of F at the best point of a checkpoint that rounding may make
 
 
@@ -189,11 +189,19 @@ class Supervisor:
         if not isinstance(walk, Descend):
             return
         self.conversation.rehearse(run, walk, 1)  # compiles what has to be compiled
+        for _ in range(REHEARSALS):  # a busy machine may be slow once: only what is slow again counts
+            self.clock.heard(*self._pace_of(run, walk))
+            self.verdict = self._engine.agree(self._with_pace, Verdict)
+            price = price_of_step(walk, self.conversation.facts) * walk.steps
+            if self.verdict.affordable >= min(price, REHEARSALS * REHEARSAL):
+                break
+
+    def _pace_of(self, run: Run, walk: Descend) -> tuple[int, float]:
+        """Return component gradients of a few steps and their seconds, without what every walk costs."""
         few, many = (self._timed(run, walk, steps) for steps in (1, min(walk.steps, REHEARSAL)))
-        if walk.batch_size is not None and many[0] > few[0]:  # what every walk costs is not its pace
-            many = many[0] - few[0], max(0.0, many[1] - few[1])
-        self.clock.saw(*many)
-        self.verdict = self._engine.agree(self._with_pace, Verdict)
+        if walk.batch_size is not None and many[0] > few[0]:
+            return many[0] - few[0], max(0.0, many[1] - few[1])
+        return many
 
     def _timed(self, run: Run, walk: Descend, steps: int) -> tuple[int, float]:
         """Return the component gradients and the seconds of a walk that is thrown away."""

@@ -180,7 +180,7 @@ class Conversation:
     @property
     def _may_recede(self) -> bool:
         """Whether F may fall for ever, as far as its constants go."""
-        return self.facts.smoothness.convexity == 0 and not self.facts.kinks
+        return self.facts.smoothness.convexity == 0
 
     def _is_reference(self, run: Run, reply: Measured) -> bool:
         """Say whether this is the first look at F, where the run began or would have begun."""

@@ -1,7 +1,7 @@
 """One quadratic program instead of a run: quadratics whose matrix is at hand, beyond equations."""
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -45,6 +45,8 @@ def solved_program(way: Way, warm: bool) -> Way | None:
     answer = solve_program(program, seconds=way.seconds)
     if answer.status is Status.INFEASIBLE:
         raise ValueError(region.contradiction())
+    if answer.status is Status.UNBOUNDED:
+        return replace(way, method=Confirmed(), start=answer.x, ray=answer.ray)
     if answer.status is not Status.SOLVED:
         return None
     normal = np.zeros(objective.dim) if plane is None else plane[0].T @ answer.equalities

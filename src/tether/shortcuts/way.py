@@ -19,6 +19,7 @@ class Way:
     asked: Tolerance  # in the user's variables
     start: Array | None = None  # where to start unless the user says it
     note: str = ""  # what was done, for the user to read
+    ray: Array | None = None  # a direction along which F falls for ever, where that is known
     seconds: float = math.inf  # for which there is time; what is thought to take longer is no shortcut
 
     @property
