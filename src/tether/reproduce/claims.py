@@ -55,7 +55,7 @@ def calmer(calm: Curve, wild: Curve, of: str = "iterate") -> Judgement:
     """Judge whether a curve fluctuates less than another over the second half of a run."""
     ours, theirs = roughness(calm, of), roughness(wild, of)
     numbers = f"{calm.label} {ours:.1e}, {wild.label} {theirs:.1e} (relative, from look to look)"
-    return Judgement(ours < theirs, numbers)
+    return Judgement(None if math.isnan(ours + theirs) else ours < theirs, numbers)
 
 
 def slow_then_fast(late: Curve, early: Curve, share: float = 0.1, of: str = "iterate") -> Judgement:
@@ -87,6 +87,8 @@ def much_slower_then_below(late: Curve, early: Curve, within: float, of: str = "
 def alike(curves: Sequence[Curve], after: float, of: str = "iterate") -> Judgement:
     """Judge whether curves stay within 5% of F of each other after some projections."""
     places = [place for place in budgets(*curves) if place >= after]
+    if not places:
+        return Judgement(None, f"the runs end before {after:,.0f} projections")
     table = np.array([[_loss(curve, place, of) for place in places] for curve in curves])
     spread = (table.max(axis=0) - table.min(axis=0)) / table.mean(axis=0)
     gaps = table - curves[0].best
@@ -108,15 +110,13 @@ def faster_with_more(curves: Sequence[Curve], after: float, of: str = "iterate")
             total += len(looks)
     ends = ", ".join(f"{curve.label} {curve.best + np.mean(curve.end(of)):.4f}" for curve in curves)
     numbers = f"in {wins} of {total} comparisons; F at the ends: {ends}"
-    return Judgement(wins >= TYPICAL * total, numbers)
+    return Judgement(wins >= TYPICAL * total if total else None, numbers)
 
 
 def spread_more(wide: Sequence[Curve], narrow: Sequence[Curve], of: str = "iterate") -> Judgement:
     """Judge whether some curves lie further apart than others, as ratios of their gaps."""
     ours, theirs = _ratio(wide, of), _ratio(narrow, of)
-    numbers = (
-        f"largest over smallest gap, mean over budgets: {ours:.2f} with m = E, {theirs:.2f} with m fixed"
-    )
+    numbers = f"largest over smallest gap, mean over budgets: {ours:.2f} against {theirs:.2f}"
     return Judgement(ours > theirs, numbers)
 
 
@@ -143,6 +143,8 @@ def roughness(curve: Curve, of: str) -> float:
     """Return the relative size of what is no smooth fall, from look to look, over the second half."""
     gaps = curve.gaps(of)
     second = np.diff(np.log(gaps[:, gaps.shape[1] // 2 :]), n=2, axis=1)
+    if second.size == 0:
+        return math.nan
     return float(np.sqrt(np.mean(second**2) / 6.0))  # a second difference of noise has six times its variance
 
 

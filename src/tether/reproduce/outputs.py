@@ -17,6 +17,7 @@ CLAIMS = ("experiment", "claim", "verdict", "numbers")
 COLUMNS = ("series", "method", "seed", *Trace.columns, "gap", "iterate_gap")
 STYLE = {"font.size": 9, "axes.linewidth": 0.7, "svg.hashsalt": "tether", "svg.fonttype": "path"}
 DOTS = 130
+LEFT, RIGHT, TOP, BOTTOM, GAP = 0.62, 0.12, 0.32, 0.48, 0.72  # inches around and between panels
 
 
 class Outcome(NamedTuple):
@@ -78,10 +79,28 @@ def _pictures(outcome: Outcome, folder: Path) -> list[Path]:
     experiment = outcome.experiment
     if experiment.draw is None:
         return []
+    paths = [folder / f"{experiment.name}.{ending}" for ending in ("png", "svg")]
     with rc_context(STYLE):
-        figure = Figure(figsize=experiment.size, layout="constrained")
+        figure = Figure(figsize=experiment.size)
         experiment.draw(outcome.results, figure)
-        paths = [folder / f"{experiment.name}.{ending}" for ending in ("png", "svg")]
+        _arrange(figure, *experiment.size)
         for path in paths:
             figure.savefig(path, dpi=DOTS, metadata={"Date": None} if path.suffix == ".svg" else None)
     return paths
+
+
+def _arrange(figure: Figure, width: float, height: float) -> None:
+    """Leave room for labels between panels, in inches; much quicker than to measure them."""
+    place = figure.axes[0].get_subplotspec()
+    assert place is not None
+    rows, columns = place.get_gridspec().get_geometry()
+    wide = (width - LEFT - RIGHT - (columns - 1) * GAP) / columns
+    high = (height - TOP - BOTTOM - (rows - 1) * GAP) / rows
+    figure.subplots_adjust(
+        left=LEFT / width,
+        right=1 - RIGHT / width,
+        top=1 - TOP / height,
+        bottom=BOTTOM / height,
+        wspace=GAP / wide,
+        hspace=GAP / high,
+    )

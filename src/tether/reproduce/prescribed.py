@@ -21,7 +21,6 @@ from tether.theory import (
     Heterogeneity,
     Setting,
     WorkerHeterogeneity,
-    heterogeneity,
     worker_heterogeneity,
 )
 
@@ -177,13 +176,19 @@ class Facts:
 def facts_of(problem: Prescribed) -> Facts:
     """Return the optimum of a prescribed problem, from its optimality system, and the noise there."""
     X, y, V = problem.data()
-    objective, constraint = problem.build()
-    assert constraint is not None
-    A, p = problem.rows(V), problem.dim
-    system = np.block([[X.T @ X / len(y), A.T], [A, np.zeros((len(A), len(A)))]])
-    x = np.linalg.solve(system, np.concatenate([X.T @ y / len(y), np.zeros(len(A))]))[:p]
-    best, noise = objective.value(x), heterogeneity(objective, constraint, x, max_samples=len(y))
-    return Facts(best, objective.value(np.zeros(p)) - best, float(np.linalg.norm(x)), noise)
+    A, p, N = problem.rows(V), problem.dim, problem.samples
+    system = np.block([[X.T @ X / N, A.T], [A, np.zeros((len(A), len(A)))]])
+    x = np.linalg.solve(system, np.concatenate([X.T @ y / N, np.zeros(len(A))]))[:p]
+    gradients = X * (X @ x - y)[:, None]  # a row a sample
+    across = np.linalg.pinv(A) @ A
+    normal = gradients @ across
+    best, start = (0.5 * float(np.mean((X @ at - y) ** 2)) for at in (x, np.zeros(p)))
+    noise = Heterogeneity(
+        float(np.mean(np.sum((gradients - normal) ** 2, axis=1))),
+        float(np.mean(np.sum(normal**2, axis=1))),
+        float(np.sum(gradients.mean(axis=0) ** 2)),
+    )
+    return Facts(best, start - best, float(np.linalg.norm(x)), noise)
 
 
 @lru_cache(maxsize=64)

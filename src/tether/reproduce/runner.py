@@ -5,16 +5,19 @@ import time
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from functools import lru_cache
+from itertools import islice
 
 import numpy as np
 
 from tether.arrays import Array
+from tether.constraints import Constraint
 from tether.objectives import Objective
 from tether.reproduce.iterates import iterate_of
 from tether.reproduce.task import Problem, Setup, Task, Trace
 from tether.solve import Moment, iterate, solve
 
 TOL = 1e-10  # of F*
+REHEARSAL = 4  # turns: a method has asked for all kinds of work by then
 LOST = 1e3  # times F at the start: the run has diverged
 
 
@@ -34,12 +37,21 @@ def optimum(problem: Problem) -> tuple[float, float]:
 def carry_out(task: Task, best: float) -> Trace:
     """Run a task to its end."""
     objective, constraint = built(task.problem)
+    if task.timed:
+        _rehearse(objective, constraint, task)
     watch = Watch(objective, task, best)
     moments = iterate(objective, constraint, task.method, seed=task.seed, audit=None)
     for moment in watch.timed(moments):
         if watch.is_over(moment):
             break
     return watch.trace()
+
+
+def _rehearse(objective: Objective, constraint: Constraint | None, task: Task) -> None:
+    """Take a few turns of a run and forget them, so that no compilation is in its seconds."""
+    moments = iterate(objective, constraint, task.method, seed=task.seed, audit=None)
+    for _ in islice(moments, REHEARSAL):
+        pass
 
 
 @dataclass

@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
+from matplotlib.ticker import LogLocator, NullFormatter, NullLocator, StrMethodFormatter
 
 from tether.reproduce.curves import Curve
 
@@ -22,7 +23,7 @@ DASHES: tuple[Any, ...] = (
 )
 
 #: Colour and dash of methods, by what their labels begin with; baselines are dashed.
-LOOKS = {
+LOOKS: dict[str, tuple[int, int | None]] = {
     "P-SGD": (1, 1),
     "D-SGD": (1, 1),
     "P-SVRG": (0, 1),
@@ -30,7 +31,7 @@ LOOKS = {
     "DP-SGD": (1, 0),
     "Local SGD": (1, 0),
     "DP-SVRG, E = 10": (0, 0),
-    "DP-SVRG,": (5, 2),
+    "DP-SVRG,": (5, None),  # several intervals, told apart by dashes
     "DP-SVRG": (0, 0),
     "Local SVRG": (0, 0),
     "DP-ASVRG": (2, 0),
@@ -55,21 +56,10 @@ def losses(
     for curve, style in zip(curves, styles(curves, ordered), strict=True):
         values = curve.gaps(of) + curve.best
         _line(axes, curve.rounds, values, curve.label, style)
-    axes.axhline(curves[0].best, color="0.35", lw=0.9, ls=(0, (4, 3)))
-    axes.annotate(
-        "F*",
-        (1.0, curves[0].best),
-        (-3, 2),
-        xycoords=("axes fraction", "data"),
-        textcoords="offset points",
-        ha="right",
-        va="bottom",
-        fontsize=8,
-        color="0.25",
-    )
+    _reference(axes, curves[0].best)
     axes.set_yscale("log")
     _plain_logarithms(axes)
-    finish(axes, across, "training loss F", place="upper right")
+    finish(axes, across, "training loss F")
 
 
 def gaps(
@@ -106,19 +96,26 @@ def styles(curves: Sequence[Curve], ordered: bool = False) -> list[dict[str, Any
 def _style(label: str, place: int) -> dict[str, Any]:
     known = next((look for name, look in LOOKS.items() if label.startswith(name)), None)
     colour, dash = known if known is not None else (place, place)
-    return {"color": COLOURS[colour % 9], "ls": DASHES[dash % 9]}
+    return {"color": COLOURS[colour % 9], "ls": DASHES[(place if dash is None else dash) % 9]}
 
 
-def finish(axes: Any, across: str, up: str, legend: bool = True, place: str = "best") -> None:
+def finish(axes: Any, across: str, up: str, legend: bool = True) -> None:
     """Name the axes, and draw grid and legend lightly."""
     axes.set_xlabel(across)
     axes.set_ylabel(up)
+    for axis in (axes.xaxis, axes.yaxis):
+        _few_ticks(axis)
     axes.grid(alpha=0.25, which="both", lw=0.4)
     for side in ("top", "right"):
         axes.spines[side].set_visible(False)
     if legend:
         axes.legend(
-            frameon=False, fontsize=7, handlelength=2.4, labelspacing=0.25, borderaxespad=0.2, loc=place
+            fontsize=7,
+            handlelength=2.4,
+            labelspacing=0.25,
+            borderaxespad=0.2,
+            framealpha=0.7,
+            edgecolor="none",
         )
 
 
@@ -129,10 +126,41 @@ def _line(axes: Any, x: np.ndarray, runs: np.ndarray, label: str, style: dict[st
         axes.fill_between(x, runs.min(axis=0), runs.max(axis=0), color=style["color"], alpha=0.18, lw=0)
 
 
+def _reference(axes: Any, best: float) -> None:
+    """Draw the optimum as a line with many points, so that legends keep away from it."""
+    low, high = axes.get_xlim()
+    axes.plot(np.linspace(low, high, 60), np.full(60, best), color="0.35", lw=0.9, ls=(0, (4, 3)))
+    axes.set_xlim(low, high)
+    axes.annotate(
+        "F*",
+        (1.0, best),
+        (-3, 2),
+        xycoords=("axes fraction", "data"),
+        textcoords="offset points",
+        ha="right",
+        va="bottom",
+        fontsize=8,
+        color="0.25",
+    )
+
+
+def _few_ticks(axis: Any) -> None:
+    """Keep minor ticks to axes of few decades: they are slow to draw, and clutter."""
+    if axis.get_scale() != "log" or isinstance(axis.get_major_locator(), _Plain):
+        return
+    low, high = axis.get_view_interval()
+    if high > 1e3 * low:
+        axis.set_minor_locator(NullLocator())
+    axis.set_major_locator(LogLocator(numticks=7))
+    axis.set_minor_formatter(NullFormatter())
+
+
 def _plain_logarithms(axes: Any) -> None:
     """Write 0.3 and not 3 x 10^-1."""
-    from matplotlib.ticker import LogLocator, NullFormatter, StrMethodFormatter
-
-    axes.yaxis.set_major_locator(LogLocator(subs=(1.0, 2.0, 3.0, 5.0)))
+    axes.yaxis.set_major_locator(_Plain(subs=(1.0, 2.0, 3.0, 5.0)))
     axes.yaxis.set_major_formatter(StrMethodFormatter("{x:g}"))
-    axes.yaxis.set_minor_formatter(NullFormatter())
+    axes.yaxis.set_minor_locator(NullLocator())
+
+
+class _Plain(LogLocator):
+    """Ticks at 1, 2, 3 and 5 of every decade."""
