@@ -82,11 +82,11 @@ class Watch:
         if not spent and counts.rounds < self.due:
             return False
         self.due = self.task.looks.after(counts.rounds)
-        value = self._look(moment.x)
+        value = self._look(moment.x) if self.task.looks.answers else math.nan
         iterate = self._look(iterate_of(moment.state, moment.x))
         self.rows.append((*counts[:7], len(self.rows) + 1, passes, self.seconds, value, iterate))
         reached = self.task.target is not None and value - self.best <= self.task.target
-        return spent or reached or not value < LOST * max(1.0, abs(self.rows[0][-2]))
+        return spent or reached or not iterate < LOST * max(1.0, abs(self.rows[0][-1]))
 
     def _look(self, x: Array) -> float:
         """Return F(x); an anchor that is looked at again is not measured again."""

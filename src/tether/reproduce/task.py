@@ -47,6 +47,7 @@ class Looks(NamedTuple):
 
     every: float = 1.0
     share: float = 0.0
+    answers: bool = True  # also at the point that the method would answer with, not only at its iterate
 
     def after(self, rounds: int) -> float:
         """Return the rounds at which the next look is due."""
@@ -73,8 +74,8 @@ class Task:
 class Trace:
     """What a run leaves behind: a row a look, in columns.
 
-    ``value`` is F at the point that the method would answer with, ``iterate`` F at its last projected
-    iterate. Looks at F are counted in ``audits`` and nowhere else, and take none of the ``seconds``.
+    ``value`` is F at the point that the method would answer with (nan where nobody asked), ``iterate`` F at
+    its last projected iterate. Looks at F are counted in ``audits`` and nowhere else, and take none of the ``seconds``.
     """
 
     columns = (

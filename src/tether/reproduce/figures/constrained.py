@@ -59,14 +59,18 @@ class _Lines(NamedTuple):
     def staged(self) -> dict[str, Any]:
         return {**self.walk, "stage_length": self.size.stage}
 
+    @property
+    def compared(self) -> dict[str, Method]:
+        return {
+            "P-SGD": DelayedSGD(interval=1, **self.walk),
+            "P-SVRG": DelayedSVRG(interval=1, **self.staged),
+            "DP-SGD": DelayedSGD(interval=E, **self.walk),
+            "DP-SVRG": DelayedSVRG(interval=E, **self.staged),
+            "DP-ASVRG": DelayedASVRG(interval=E, momentum=0.9, **self.staged),
+        }
+
     def methods(self) -> list[Series]:
-        return [
-            self._line("a", "P-SGD", DelayedSGD(interval=1, **self.walk)),
-            self._line("a", "P-SVRG", DelayedSVRG(interval=1, **self.staged)),
-            self._line("a", "DP-SGD", DelayedSGD(interval=E, **self.walk)),
-            self._line("a", "DP-SVRG", DelayedSVRG(interval=E, **self.staged)),
-            self._line("a", "DP-ASVRG", DelayedASVRG(interval=E, momentum=0.9, **self.staged)),
-        ]
+        return [self._line("a", label, method) for label, method in self.compared.items()]
 
     def momenta(self) -> list[Series]:
         return [
@@ -89,7 +93,7 @@ class _Lines(NamedTuple):
     def _line(self, panel: str, label: str, method: Method) -> Series:
         rounds = self.extent.rounds
         budget = Budget(rounds=rounds, steps=E * rounds)  # longer intervals get no more steps than E = 10
-        looks = Looks(every=max(1.0, rounds / LOOKS))
+        looks = Looks(every=max(1.0, rounds / LOOKS), answers=method in self.compared.values())
         task = Task(problem=self.problem, method=method, budget=budget, looks=looks)
         return Series(f"{panel}/{label}", label, task, self.extent.seeds)
 

@@ -109,14 +109,8 @@ def finish(axes: Any, across: str, up: str, legend: bool = True) -> None:
     for side in ("top", "right"):
         axes.spines[side].set_visible(False)
     if legend:
-        axes.legend(
-            fontsize=7,
-            handlelength=2.4,
-            labelspacing=0.25,
-            borderaxespad=0.2,
-            framealpha=0.7,
-            edgecolor="none",
-        )
+        shown = axes.legend(fontsize=7, handlelength=2.4, labelspacing=0.25, borderaxespad=0.2)
+        shown.get_frame().set(alpha=0.7, linewidth=0)
 
 
 def _line(axes: Any, x: np.ndarray, runs: np.ndarray, label: str, style: dict[str, Any]) -> None:

@@ -151,7 +151,7 @@ class _Lines(NamedTuple):
     ) -> Series:
         rounds = rounds or self.extent.rounds
         budget = Budget(rounds=rounds, passes=2 * rounds * E * self.batch * WORKERS / self.problem.count)
-        looks = Looks(every=max(1.0, rounds / LOOKS))
+        looks = Looks(every=max(1.0, rounds / LOOKS), answers=False)
         task = Task(problem=problem or self.problem, method=method, budget=budget, looks=looks)
         return Series(f"{panel}/{label}", label, task, self.extent.seeds)
 
