@@ -52,7 +52,7 @@ def test_a_figure_is_run_judged_drawn_and_written(tiny, folder, name):
     assert tuple(rows[0]) == COLUMNS
     assert {row["series"] for row in rows} == {series.key for series in outcome.experiment.series}
     assert {row["seed"] for row in rows} == {"0", "1"}
-    assert all(float(row["gap"]) > -1e-9 for row in rows)
+    assert all(float(row["iterate_gap"]) > -1e-9 for row in rows)
     with (tmp_path / "claims.csv").open(newline="") as file:
         verdicts = list(csv.DictReader(file))
     ours = [row["claim"] for row in verdicts if row["experiment"] == name]

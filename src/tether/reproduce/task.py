@@ -75,7 +75,8 @@ class Trace:
     """What a run leaves behind: a row a look, in columns.
 
     ``value`` is F at the point that the method would answer with (nan where nobody asked), ``iterate`` F at
-    its last projected iterate. Looks at F are counted in ``audits`` and nowhere else, and take none of the ``seconds``.
+    its last projected iterate. Looks at F are counted in ``audits`` and nowhere else, and take none of the
+    ``seconds``.
     """
 
     columns = (
