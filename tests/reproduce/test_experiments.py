@@ -126,21 +126,32 @@ def test_a_table_has_a_row_a_sweep_and_a_picture_a_panel(swept):
     assert no_worse(sweeps[:1])(results).holds is not False
 
 
-def test_a_power_that_is_not_there_fails_its_claim(swept):
-    sweeps, results = swept
-    assert growth(sweeps[0], "steps", 0.2, 1.5)(results).holds is True
-    assert growth(sweeps[0], "steps", 2.0, 3.0)(results).holds is False
+def made_up(curve, sweep, counts):
+    """Results in which a sweep has counted what it is told to."""
+    keys = [series.key for series in sweep.series()]
+    return {key: curve(key, [[0.0]], rounds=[count]) for key, count in zip(keys, counts, strict=True)}
 
 
-def test_a_bound_that_is_broken_is_said_to_be(swept):
+def test_powers_are_compared_with_those_of_the_prediction(curve):
+    kappas = np.array([20.0, 40.0, 80.0, 160.0])
+    sweep = Sweep("it", "κ", tuple(strong("svrg", k, k, 4, 4 * k, 0.2) for k in kappas), ("steps",))
+    predicted = sweep.expected("steps")
+    for counts, verdict in ((predicted, "agrees"), (predicted**0.5, "better"), (predicted**1.5, "worse")):
+        results = made_up(curve, sweep, counts)
+        assert sweep.fits(results)[0].verdict == verdict
+        assert no_worse([sweep])(results).holds is (verdict != "worse")
+    wild = made_up(curve, sweep, predicted * np.array([1, 9, 1, 9]))
+    assert sweep.fits(wild)[0].verdict == "unclear" and no_worse([sweep])(wild).holds is None
+    assert growth(sweep, "steps", 0.8, 1.2)(made_up(curve, sweep, kappas)).holds is True
+    assert growth(sweep, "steps", 2.0, 3.0)(made_up(curve, sweep, kappas)).holds is False
+    assert growth(sweep, "steps", 0.8, 1.2)(wild).holds is None
+
+
+def test_a_gap_that_is_not_reached_is_worse(swept):
     sweeps, results = swept
-    flat = [point._replace(expected=sweeps[0].points[0].expected) for point in sweeps[0].points]
-    broken = replace(sweeps[0], points=tuple(flat), counters=("steps",))
-    fit = broken.fits(results)[0]
-    assert abs(fit.predicted) < 1e-12 and fit.measured.exponent > 0.3
-    assert fit.verdict in ("worse", "unclear")
     missed = [point._replace(target=1e-30) for point in sweeps[0].points]
-    assert replace(sweeps[0], points=tuple(missed)).fits(results)[0].verdict == "worse"
+    fit = replace(sweeps[0], points=tuple(missed)).fits(results)[0]
+    assert fit.verdict == "worse" and fit.words.startswith("not reached")
 
 
 def test_horizons_measure_what_is_left(swept):

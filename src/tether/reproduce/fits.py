@@ -8,6 +8,8 @@ from scipy import stats
 
 from tether.arrays import Array
 
+UNCLEAR = 0.5  # half widths of intervals that say nothing
+
 
 class Power(NamedTuple):
     """y ~ x^exponent, within an interval of 95%."""

@@ -16,12 +16,11 @@ from tether.report import Mark, Table
 from tether.report.parts import Cell
 from tether.reproduce.experiment import Judgement, Results, Series
 from tether.reproduce.figures.drawing import COLOURS, finish
-from tether.reproduce.fits import Power, power
+from tether.reproduce.fits import UNCLEAR, Power, power
 from tether.reproduce.task import Budget, Looks, Problem, Task
 from tether.theory import Complexity
 
 CLOSE = 0.15  # powers that differ by no more than this and the interval agree
-UNCLEAR = 0.5  # half widths of intervals that say nothing
 VERDICTS = {"agrees": "", "better": " ↓", "worse": " ↑", "unclear": " ?"}
 COUNTERS = {"steps": "T", "stages": "S", "rounds": "P", "gradients": "G"}
 PREDICTED = {"steps": "steps", "stages": "stages", "rounds": "projections", "gradients": "gradients"}
@@ -206,7 +205,8 @@ def growth(sweep: Sweep, counter: str, low: float, high: float) -> Callable[[Res
         found, mean = power(sweep.values, counted), counted.mean(axis=0)
         ends = f"{mean[0]:,.0f} at {sweep.values[0]:g}, {mean[-1]:,.0f} at {sweep.values[-1]:g}"
         words = f"{COUNTERS[counter]} grows with the power {found} of {sweep.varied}: {ends}"
-        return Judgement(bool(low <= found.exponent <= high), words)
+        known = found.half_width <= UNCLEAR
+        return Judgement(bool(low <= found.exponent <= high) if known else None, words)
 
     return judged
 

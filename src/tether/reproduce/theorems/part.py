@@ -10,7 +10,7 @@ from tether.arrays import Array
 from tether.reproduce.curves import Curve
 from tether.reproduce.experiment import Claim, Judgement, Results, Series
 from tether.reproduce.figures.drawing import COLOURS, finish
-from tether.reproduce.fits import power
+from tether.reproduce.fits import UNCLEAR, power
 
 Panel = Callable[[Results, Any], None]
 FLOOR = 1e-13  # of a gap: below it is rounding
@@ -67,7 +67,8 @@ def powers(
         found, pairs = power(values, table), zip(values, table.mean(axis=0), strict=True)
         means = ", ".join(f"{value:.3g}: {mean:.1e}" for value, mean in pairs)
         numbers = f"power {found}, wanted {low:g} to {high:g} ({means})"
-        return Judgement(bool(low <= found.exponent <= high), numbers)
+        known = found.half_width <= UNCLEAR
+        return Judgement(bool(low <= found.exponent <= high) if known else None, numbers)
 
     return Claim(words, judged)
 
