@@ -122,7 +122,7 @@ def test_a_table_has_a_row_a_sweep_and_a_picture_a_panel(swept):
     assert all(len(row) == len(table.headings) for row in table.rows)
     figure = Figure()
     draw_all(sweeps)(results, figure)
-    assert sum(axes.get_visible() for axes in figure.axes) == len(sweeps)
+    assert sum(axes.axison for axes in figure.axes) == len(sweeps)
     assert no_worse(sweeps[:1])(results).holds is not False
 
 

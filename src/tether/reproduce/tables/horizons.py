@@ -82,5 +82,5 @@ class Horizon:
         axes.plot(1 / gaps, expected * self.values[0] / expected[0], color=COLOURS[0], ls=":", lw=1.2)
         axes.set_xscale("log")
         axes.set_yscale("log")
-        finish(axes, self.varied, "counted")
+        finish(axes, f"{self.varied} that is left", "counted", legend=False)
         axes.set_title(self.label, loc="left", fontsize=8)

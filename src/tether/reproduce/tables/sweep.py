@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
+from matplotlib.ticker import NullLocator
 
 from tether.arrays import Array
 from tether.methods import Method
@@ -99,8 +100,8 @@ class Sweep:
 
     def draw(self, axes: Any, results: Results) -> None:
         """Draw counts with their lines, and dotted through the first the predicted ones."""
-        for place, counter in enumerate(self.counters):
-            counted, colour = self.counted(results, counter), COLOURS[place]
+        for counter in self.counters:
+            counted, colour = self.counted(results, counter), COLOURS[list(COUNTERS).index(counter)]
             measured = np.nanmean(counted, axis=0)
             axes.plot(
                 self.values,
@@ -116,7 +117,9 @@ class Sweep:
             axes.plot(self.values, shape * measured[0] / shape[0], ls=":", lw=1.2, color=colour)
         axes.set_xscale("log")
         axes.set_yscale("log")
-        finish(axes, self.varied, "counted")
+        finish(axes, self.varied, "counted", legend=False)
+        axes.set_xticks(self.values, [f"{value:g}" for value in self.values])
+        axes.xaxis.set_minor_locator(NullLocator())
         axes.set_title(self.label, loc="left", fontsize=8)
 
     def _key(self, point: Point) -> str:
@@ -212,14 +215,23 @@ def growth(sweep: Sweep, counter: str, low: float, high: float) -> Callable[[Res
 
 
 def draw_all(sweeps: Sequence[Any], columns: int = 3) -> Callable[[Results, Any], None]:
-    """Return what draws a panel a sweep."""
+    """Return what draws a panel a sweep, and a legend in what is left."""
 
     def drawn(results: Results, figure: Any) -> None:
-        rows = -(-len(sweeps) // columns)
-        panels = np.atleast_1d(figure.subplots(rows, columns, squeeze=False)).ravel()
+        rows = -(-(len(sweeps) + 1) // columns)
+        panels = figure.subplots(rows, columns, squeeze=False).ravel()
         for axes, sweep in zip(panels, sweeps, strict=False):
             sweep.draw(axes, results)
         for axes in panels[len(sweeps) :]:
-            axes.set_visible(False)
+            axes.set_axis_off()
+        _explain(panels[len(sweeps)])
 
     return drawn
+
+
+def _explain(axes: Any) -> None:
+    words = {"T": "steps T", "S": "stages S", "P": "projections, rounds P", "G": "component gradients G"}
+    for (counter, letter), colour in zip(COUNTERS.items(), COLOURS, strict=False):
+        axes.plot([], [], ls="-", lw=1.2, color=colour, marker=MARKERS[counter], ms=4, label=words[letter])
+    axes.plot([], [], ls=":", lw=1.2, color="0.3", label="predicted, through the first point")
+    axes.legend(fontsize=8, loc="center left", frameon=False)

@@ -31,7 +31,7 @@ def table_1(settings: Settings) -> Experiment:
         ),
         tables=(table_of(strongly, STRONG), table_of(generally, CONVEX)),
         draw=draw_all(every, columns=4),
-        size=(12.0, 10.5),
+        size=(12.0, 12.5),
     )
 
 
