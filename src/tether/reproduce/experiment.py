@@ -72,6 +72,8 @@ class Experiment:
     claims: tuple[Claim, ...] = ()
     tables: tuple[Callable[["Results"], Table], ...] = ()
     draw: Callable[["Results", Any], None] | None = None
+    panels: tuple[str, ...] | None = None  # beginnings of keys whose curves a page shows; None: all
+    of: str = "iterate"  # the point at which a page shows F: "iterate" or "value"
     size: tuple[float, float] = (11.0, 6.4)  # of the picture, in inches
 
     def tasks(self) -> list[Task]:

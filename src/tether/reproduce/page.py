@@ -28,28 +28,24 @@ def verdict_table(verdicts: Sequence[Verdict]) -> Table:
 
 
 def _parts(outcome: Outcome) -> Iterator[Text | Table | Curves]:
+    experiment = outcome.experiment
     if outcome.verdicts:
         yield verdict_table(outcome.verdicts)
     yield from outcome.tables
-    for panel in dict.fromkeys(series.key.split("/")[0] for series in outcome.experiment.series):
+    panels = dict.fromkeys(series.key.split("/")[0] for series in experiment.series)
+    for panel in panels if experiment.panels is None else experiment.panels:
         curves = outcome.results.curves(f"{panel}/")
-        if curves:
-            yield Text(f"Panel {panel}: means over seeds.")
-            yield Curves(
-                {curve.label: history_of(curve) for curve in curves},
-                best=curves[0].best,
-                against="rounds",
-                show="excess",
-            )
+        runs = {curve.label: history_of(curve, experiment.of) for curve in curves}
+        yield Text(f"Panel {panel}: means over seeds.")
+        yield Curves(runs, best=curves[0].best, against="rounds", show="excess")
 
 
-def history_of(curve: Curve) -> History:
-    """Return the mean over seeds as a history, F at the iterates."""
-    columns = {name: curve.common(name) for name in (*Row._fields[:7], "passes", "seconds")}
-    values = curve.common("iterate")
+def history_of(curve: Curve, of: str) -> History:
+    """Return the mean over seeds as a history."""
+    columns = {name: curve.common(name) for name in (*Counts._fields[:7], "passes", "seconds", of)}
     rows = []
-    for place, value in enumerate(values):
-        counts = [round(float(columns[name][place])) for name in Row._fields[:7]]
+    for place in range(len(columns[of])):
+        counts = Counts(*(round(float(columns[name][place])) for name in Counts._fields[:7]))
         cost = float(columns["passes"][place]), float(columns["seconds"][place])
-        rows.append(Row(*Counts(*counts), *cost, float(value), np.nan))
+        rows.append(Row(*counts, *cost, float(columns[of][place]), np.nan))
     return History(rows)

@@ -41,6 +41,7 @@ def slips(settings: Settings) -> Experiment:
         title="Slips in the paper, and what they change",
         series=(*_steps(), *_first_steps(), *_averages(), _counted(_point())),
         tables=(_table,),
+        panels=(),
     )
 
 

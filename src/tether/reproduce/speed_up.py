@@ -25,6 +25,7 @@ def speed_up(settings: Settings) -> Experiment:
         series=tuple(_series(n, seeds) for n in counts),
         claims=(Claim("Corollary 6.1: the statistical error of Local SGD falls like 1/n", _judge),),
         draw=_draw,
+        panels=(),
         size=(5.0, 3.6),
     )
 

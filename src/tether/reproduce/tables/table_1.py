@@ -31,6 +31,7 @@ def table_1(settings: Settings) -> Experiment:
         ),
         tables=(table_of(strongly, STRONG), table_of(generally, CONVEX)),
         draw=draw_all(every, columns=4),
+        panels=(),
         size=(12.0, 12.5),
     )
 

@@ -26,6 +26,7 @@ def table_2(settings: Settings) -> Experiment:
         claims=(Claim("rounds grow no faster than Table 2 says", no_worse(sweeps)),),
         tables=(table_of(sweeps, CAPTION),),
         draw=draw_all(sweeps),
+        panels=(),
         size=(11.0, 8.4),
     )
 

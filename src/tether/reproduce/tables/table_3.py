@@ -24,6 +24,7 @@ def table_3(settings: Settings) -> Experiment:
         ),
         tables=(table_of(sweeps, CAPTION),),
         draw=draw_all(sweeps),
+        panels=(),
         size=(11.0, 8.4),
     )
 

@@ -17,6 +17,8 @@ def theorems(settings: Settings) -> Experiment:
         series=tuple(series for part in parts for series in part.series),
         claims=tuple(claim for part in parts for claim in part.claims),
         draw=lambda results, figure: _draw(parts, results, figure),
+        panels=("3.1", "3.2", "4.1", "4.1 flat", "5.1", "5.2"),
+        of="value",
         size=(13.0, 6.4),
     )
 
