@@ -33,6 +33,12 @@ def test_a_wrong_word_ends_in_one_sentence_and_code_two(words, said, capsys, tmp
     assert list(tmp_path.iterdir()) == []
 
 
+def test_a_folder_that_cannot_be_written_to_is_said(tmp_path, capsys):
+    (tmp_path / "file").write_text("")
+    assert main(["reproduce", "slips", "--output", str(tmp_path / "file")]) == 2
+    assert "--output must be a folder that can be written to" in capsys.readouterr().err
+
+
 def test_data_that_is_not_there_is_said_in_one_sentence(tmp_path, monkeypatch, capsys):
     monkeypatch.delenv("TETHER_DATA", raising=False)
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))

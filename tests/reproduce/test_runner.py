@@ -114,6 +114,15 @@ def test_what_was_run_is_not_run_again(tmp_path, monkeypatch):
     assert len(heard) == 2
 
 
+def test_a_file_that_is_no_run_is_named(tmp_path):
+    store = Store(tmp_path)
+    store.keep(task(), carry_out(task(), best()))
+    (path,) = (tmp_path / "runs").iterdir()
+    path.write_text("rounds,value\n1,2\n")
+    with pytest.raises(ValueError, match="is no readable run"):
+        store.find(task())
+
+
 def test_a_run_that_was_stopped_leaves_the_finished_ones(tmp_path, monkeypatch):
     done = []
 

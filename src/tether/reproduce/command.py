@@ -13,7 +13,7 @@ from rich.table import Table
 from tether.report import Table as Numbers
 from tether.report.markup import shown
 from tether.reproduce.catalogue import EXPERIMENTS
-from tether.reproduce.docs import rewrite
+from tether.reproduce.docs import check, rewrite
 from tether.reproduce.experiment import Experiment, Settings
 from tether.reproduce.outputs import Outcome, outcome_of, write
 from tether.reproduce.page import write_page
@@ -60,6 +60,8 @@ def checked_names(names: Sequence[str]) -> tuple[str, ...]:
 
 def reproduce(order: Order, console: Console) -> list[Outcome]:
     """Carry the experiments out, print their verdicts and write their files."""
+    if order.docs is not None:
+        check(order.docs, order.names)
     store, outcomes = Store(order.output), []
     with Crew(store, order.jobs) as crew:
         for name in order.names:

@@ -17,22 +17,28 @@ from tether.reproduce.page import verdict_table
 PAGE = "paper.md"
 
 
-def rewrite(docs: Path, outcome: Outcome, settings: Settings, pictures: Sequence[Path]) -> None:
-    """Put the results of an experiment into the page and its picture beside it."""
+def check(docs: Path, names: Sequence[str]) -> None:
+    """Refuse a folder without the page, or a page without the blocks."""
     if not (docs / PAGE).is_file():
         raise ValueError(f"--docs must be a folder that holds {PAGE}, got {str(docs)!r}.")
+    text = (docs / PAGE).read_text()
+    for name in names:
+        if not _pattern(name).search(text):
+            raise ValueError(f"{PAGE} has no block <!-- reproduce {name} --> ... <!-- end --> to write to.")
+
+
+def rewrite(docs: Path, outcome: Outcome, settings: Settings, pictures: Sequence[Path]) -> None:
+    """Put the results of an experiment into the page and its picture beside it."""
     (docs / "figures").mkdir(exist_ok=True)
     for path in pictures:
         shutil.copyfile(path, docs / "figures" / path.name)
-    page = docs / PAGE
-    page.write_text(_replaced(page.read_text(), outcome.experiment.name, _block(outcome, settings, pictures)))
+    page, block = docs / PAGE, _block(outcome, settings, pictures)
+    found = _pattern(outcome.experiment.name)
+    page.write_text(found.sub(lambda marks: marks[1] + block + marks[2], page.read_text()))
 
 
-def _replaced(text: str, name: str, block: str) -> str:
-    pattern = re.compile(rf"(<!-- reproduce {re.escape(name)} -->\n).*?(<!-- end -->)", re.DOTALL)
-    if not pattern.search(text):
-        raise ValueError(f"{PAGE} has no block <!-- reproduce {name} --> ... <!-- end --> to write to.")
-    return pattern.sub(lambda found: found[1] + block + found[2], text)
+def _pattern(name: str) -> re.Pattern[str]:
+    return re.compile(rf"(<!-- reproduce {re.escape(name)} -->\n).*?(<!-- end -->)", re.DOTALL)
 
 
 def _block(outcome: Outcome, settings: Settings, pictures: Sequence[Path]) -> str:

@@ -17,12 +17,24 @@ class Store:
     def __init__(self, folder: Path) -> None:
         self.folder = folder
         self._runs = folder / "runs"
-        self._runs.mkdir(parents=True, exist_ok=True)
+        try:
+            self._runs.mkdir(parents=True, exist_ok=True)
+        except OSError as error:
+            raise ValueError(
+                f"--output must be a folder that can be written to, got {str(folder)!r} ({error.strerror})."
+            ) from error
 
     def find(self, task: Task) -> Trace | None:
         """Return what a run has left; None if it is still to be done."""
         path = self._place(task)
-        return Trace.read(path) if path.exists() else None
+        if not path.exists():
+            return None
+        try:
+            return Trace.read(path)
+        except (KeyError, ValueError, TypeError) as error:
+            raise ValueError(
+                f"{path} is no readable run ({error}); delete it, and it is run again."
+            ) from error
 
     def keep(self, task: Task, trace: Trace) -> None:
         """Write a finished run down, whole or not at all."""
