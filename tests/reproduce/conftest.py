@@ -5,7 +5,7 @@ import pytest
 
 from tether.reproduce import outputs
 from tether.reproduce.curves import Curve
-from tether.reproduce.figures import constrained, federated
+from tether.reproduce.figures import constrained, federated, yardsticks
 from tether.reproduce.problems import SIZES, Size
 from tether.reproduce.task import Trace
 
@@ -50,4 +50,6 @@ def tiny():
         few_more = classmethod(lambda cls, settings: cls(10, 2, 3.0, 12))
         patch.setattr(federated.Extent, "of", few_more)
         patch.setattr(outputs, "DOTS", 40)
+        for name in ("ProxSkip, E = 20", "Nesterov", "Newton"):
+            patch.delitem(yardsticks.YARDSTICKS, name)
         yield

@@ -10,9 +10,9 @@ import pytest
 from rich.console import Console
 
 from tether.reproduce import command
-from tether.reproduce.catalogue import EXPERIMENTS
+from tether.reproduce.catalogue import EXPERIMENTS, Entry
 from tether.reproduce.command import Order, reproduce
-from tether.reproduce.experiment import Experiment, Settings
+from tether.reproduce.experiment import Claim, Experiment, Judgement, Settings
 from tether.reproduce.outputs import COLUMNS, outcome_of
 from tether.reproduce.pool import Crew
 from tether.reproduce.store import Store
@@ -36,7 +36,7 @@ def folder(tmp_path_factory):
     return tmp_path_factory.mktemp("reproduction")
 
 
-@pytest.mark.parametrize("name", ["figure-1", "figure-2"])
+@pytest.mark.parametrize("name", ["figure-1", "figure-2", "figure-3"])
 def test_a_figure_is_run_judged_drawn_and_written(tiny, folder, name):
     tmp_path = folder
     (outcome,), said = carried_out((name,), tmp_path)
@@ -191,20 +191,27 @@ def test_the_slips_are_shown_by_numbers(tmp_path):
     assert "slips" in said.lower()
 
 
-def test_docs_are_rewritten_between_their_marks(tiny, folder, tmp_path):
+def test_docs_are_rewritten_between_their_marks(monkeypatch, tmp_path):
+    def small(settings):
+        sweep = Sweep("it", "κ", (strong("asvrg", 20, 20, 1, 20, 0.5),))
+        claim = Claim("it is small", lambda results: Judgement(True, "1 of 1"))
+        draw = lambda results, figure: figure.subplots().plot([1, 2])  # noqa: E731
+        return Experiment("small", "Small | it is", tuple(sweep.series()), (claim,), draw=draw, panels=())
+
+    monkeypatch.setitem(EXPERIMENTS, "small", Entry("it", small))
     docs = tmp_path / "docs"
     docs.mkdir()
-    (docs / "paper.md").write_text("before\n<!-- reproduce figure-3 -->\nold\n<!-- end -->\nafter\n")
-    carried_out(("figure-3",), folder, docs)
+    (docs / "paper.md").write_text("before\n<!-- reproduce small -->\nold\n<!-- end -->\nafter\n")
+    carried_out(("small",), tmp_path, docs)
     text = (docs / "paper.md").read_text()
-    assert text.startswith("before\n") and text.endswith("after\n") and "\nold" not in text
-    assert "tether reproduce figure-3 --data digits --quick --seeds 2" in text
-    assert "![Figure 3" in text and (docs / "figures" / "figure-3.png").stat().st_size < 300_000
-    assert text.count("| claim | verdict | numbers |") == 1
+    assert text.startswith("before\n") and text.endswith("after\n") and "old" not in text
+    assert "    tether reproduce small --data digits --quick --seeds 2\n" in text
+    assert "![Small | it is](figures/small.png)" in text and (docs / "figures" / "small.svg").exists()
+    assert "| it is small | holds here | 1 of 1 |" in text
     with pytest.raises(ValueError, match=r"has no block <!-- reproduce lemma-6\.1 -->"):
-        carried_out(("lemma-6.1",), tmp_path / "out", docs)
+        carried_out(("lemma-6.1",), tmp_path, docs)
     with pytest.raises(ValueError, match="--docs must be a folder that holds"):
-        carried_out(("lemma-6.1",), tmp_path / "out", tmp_path)
+        carried_out(("small",), tmp_path, tmp_path)
 
 
 def test_all_is_everything(monkeypatch):

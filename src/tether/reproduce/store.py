@@ -32,9 +32,7 @@ class Store:
         try:
             return Trace.read(path)
         except (KeyError, ValueError, TypeError) as error:
-            raise ValueError(
-                f"{path} is no readable run ({error}); delete it, and it is run again."
-            ) from error
+            raise ValueError(f"{path} is no readable run ({error}); delete it to run it again.") from error
 
     def keep(self, task: Task, trace: Trace) -> None:
         """Write a finished run down, whole or not at all."""

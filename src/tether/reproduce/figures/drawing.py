@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 from matplotlib.ticker import LogLocator, NullFormatter, NullLocator, StrMethodFormatter
 
+from tether.arrays import Array
 from tether.reproduce.curves import Curve
 
 #: Okabe and Ito's colours, the darker ones first.
@@ -75,12 +76,17 @@ def gaps(
     """Draw F - F* against a column, both on logarithmic axes."""
     for curve, style in zip(curves, styles(curves), strict=True):
         shown = np.maximum(curve.gaps(of), 1e-12)
-        _line(axes, np.maximum(curve.common(against), 1e-3), shown, curve.label, style)
+        _line(axes, np.maximum(_column(curve, against), 1e-3), shown, curve.label, style)
     axes.set_yscale("log")
     if not linear:
         axes.set_xscale("log")
-    names = {"rounds": across, "seconds": "seconds", "passes": "passes over the data"}
-    finish(axes, names[against], "F − F*", legend)
+    finish(axes, across if against == "rounds" else against, "F − F*", legend)
+
+
+def _column(curve: Curve, name: str) -> Array:
+    if name == "megabytes":
+        return (curve.common("sent") + curve.common("received")) / 1e6
+    return curve.common(name)
 
 
 def styles(curves: Sequence[Curve], ordered: bool = False) -> list[dict[str, Any]]:

@@ -48,6 +48,7 @@ def figure_2(settings: Settings) -> Experiment:
         series=(*lines.panels(), *lines.by_label(), *lines.beyond(), *lines.residual()),
         claims=(*_claims(), _residual_claim()),
         draw=_draw_fixed,
+        size=(14.0, 6.4),
     )
 
 
@@ -72,6 +73,7 @@ def figure_3(settings: Settings) -> Experiment:
             ),
         ),
         draw=_draw_equal,
+        size=(14.0, 6.4),
     )
 
 
@@ -183,28 +185,32 @@ def _residual_claim() -> Claim:
 
 
 def _draw_fixed(results: Results, figure: Any) -> None:
-    f = _common_panels(results, figure)
-    drawing.gaps(f, results.curves("f/"), linear=True, across=ROUNDS)
-    f.set_title("f) residual error: by label, l2 = 0.03", loc="left", fontsize=9.5)
+    last = _common_panels(results, figure)
+    drawing.gaps(last, results.curves("f/"), linear=True, across=ROUNDS)
+    last.set_title("h) residual error: by label, l2 = 0.03", loc="left", fontsize=9.5)
 
 
 def _draw_equal(results: Results, figure: Any) -> None:
-    f = _common_panels(results, figure)
-    drawing.losses(f, results.curves("f/"), ordered=True, across=ROUNDS)
-    f.set_title("f) m = E far beyond 10", loc="left", fontsize=9.5)
+    last = _common_panels(results, figure)
+    drawing.losses(last, results.curves("f/"), ordered=True, across=ROUNDS)
+    last.set_title("h) m = E far beyond 10", loc="left", fontsize=9.5)
 
 
 def _common_panels(results: Results, figure: Any) -> Any:
-    (a, b, c), (d, e, f) = figure.subplots(2, 3)
+    *panels, last = figure.subplots(2, 4).ravel()
+    a, b, c, d, e, f, g = panels
     drawing.losses(a, results.curves("a/"), across=ROUNDS)
     drawing.losses(b, results.curves("b/"), ordered=True, across=ROUNDS)
     drawing.losses(c, results.curves("c/"), ordered=True, across=ROUNDS)
     drawing.losses(d, results.curves("d/"), across=ROUNDS)
     drawing.gaps(e, results.curves("e/"), across=ROUNDS)
+    drawing.gaps(f, results.curves("e/"), against="seconds", legend=False)
+    drawing.gaps(g, results.curves("e/"), against="megabytes", legend=False)
     titles = (
         *("a) methods, E = 10", "b) Local ASVRG, momentum θ", "c) Local SVRG, interval E"),
-        *("d) workers sorted by label", "e) beyond the paper"),
+        *("d) workers sorted by label", "e) beyond the paper", "f) the same runs by the clock"),
+        "g) and by what is sent",
     )
-    for axes, title in zip((a, b, c, d, e), titles, strict=True):
+    for axes, title in zip(panels, titles, strict=True):
         axes.set_title(title, loc="left", fontsize=9.5)
-    return f
+    return last
