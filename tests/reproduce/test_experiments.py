@@ -204,7 +204,7 @@ def test_docs_are_rewritten_between_their_marks(monkeypatch, tmp_path):
     (docs / "paper.md").write_text("before\n<!-- reproduce small -->\nold\n<!-- end -->\nafter\n")
     carried_out(("small",), tmp_path, docs)
     text = (docs / "paper.md").read_text()
-    assert text.startswith("before\n") and text.endswith("after\n") and "old" not in text
+    assert text.startswith("before\n") and text.endswith("after\n") and "\nold" not in text
     assert "    tether reproduce small --data digits --quick --seeds 2\n" in text
     assert "![Small | it is](figures/small.png)" in text and (docs / "figures" / "small.svg").exists()
     assert "| it is small | holds here | 1 of 1 |" in text
