@@ -6,14 +6,9 @@ Prints the tables of docs/federated.md. The gap is F(x) - F*, with F* from L-BFG
 """
 
 import argparse
-import gzip
-import os
-from pathlib import Path
 from typing import Any
 
 import numpy as np
-from scipy import sparse
-from sklearn.datasets import load_svmlight_file
 from sklearn.preprocessing import normalize
 
 import tether
@@ -77,8 +72,8 @@ def _parts(split: str, y: Any) -> list[Any]:
 
 def a8a() -> Data:
     """Return rows of unit length, labels and the model."""
-    X, y = load_svmlight_file(str(_folder() / "a8a.svm.gz"))
-    return normalize(sparse.csr_array(X)), (y > 0).astype(int), {"loss": "logistic", "l2": 0.1 / X.shape[0]}
+    X, y = tether.datasets.a8a()
+    return normalize(X), y, {"loss": "logistic", "l2": 0.1 / X.shape[0]}
 
 
 def a8a_easy() -> Data:
@@ -89,9 +84,8 @@ def a8a_easy() -> Data:
 
 def mnist() -> Data:
     """Return the 50,000 training images of the paper."""
-    images = _bytes("train-images-idx3-ubyte.gz", 16).reshape(-1, 784)[:50_000]
-    labels = _bytes("train-labels-idx1-ubyte.gz", 8)[:50_000].astype(int)
-    return images / 255.0, labels, {"loss": "multinomial", "n_classes": 10, "l2": 1e-4, "fit_intercept": True}
+    X, y = tether.datasets.mnist().first(50_000)
+    return X, y, {"loss": "multinomial", "n_classes": 10, "l2": 1e-4, "fit_intercept": True}
 
 
 def mnist_easy() -> Data:
@@ -101,18 +95,6 @@ def mnist_easy() -> Data:
 
 
 PROBLEMS = {"a8a": a8a, "a8a-easy": a8a_easy, "mnist": mnist, "mnist-easy": mnist_easy}
-
-
-def _bytes(name: str, header: int) -> Any:
-    with gzip.open(_folder() / "mnist" / name) as file:
-        return np.frombuffer(file.read(), dtype=np.uint8, offset=header)
-
-
-def _folder() -> Path:
-    folder = os.environ.get("TETHER_DATA")
-    if folder is None:
-        raise SystemExit("set TETHER_DATA to the folder that holds the data")
-    return Path(folder)
 
 
 def _arguments() -> argparse.Namespace:

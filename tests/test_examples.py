@@ -15,7 +15,7 @@ ELSEWHERE = ("tether.engines.flower", "tether.engines.mpi", "tether.flower", "te
 #: Names that are kinds, results or groups of others: they are shown where they are used.
 SHOWN_ELSEWHERE = {
     *("Constraint", "Engine", "Objective", "Method", "Algorithm", "StageWise", "as_method"),
-    *("CallbackError", "Counts", "Description", "Moment", "Serial", "Solution", "Status"),
+    *("CallbackError", "Counts", "Data", "Description", "Moment", "Serial", "Solution", "Status"),
 }
 
 
@@ -38,6 +38,7 @@ def public():
     yield from ((name, getattr(tether, name)) for name in tether.__all__ if not name.startswith("_"))
     yield from ((name, getattr(tether.methods, name)) for name in tether.methods.__all__)
     yield from ((name, getattr(tether.splits, name)) for name in tether.splits.__all__)
+    yield from ((name, getattr(tether.datasets, name)) for name in tether.datasets.__all__)
 
 
 def test_every_public_name_has_an_example():

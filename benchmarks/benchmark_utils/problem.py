@@ -1,7 +1,5 @@
 """A problem as plain arrays, and as Tether sees it; every solver starts its clock from the arrays."""
 
-import os
-from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -46,17 +44,6 @@ class Problem(NamedTuple):
 def random_rows(count: int, dim: int) -> np.ndarray:
     """Return dense random constraints."""
     return np.random.default_rng(0).standard_normal((count, dim))
-
-
-def data_file(*parts: str) -> Path:
-    """Return a file of the folder that TETHER_DATA points at; FileNotFoundError where it is not there."""
-    folder = os.environ.get("TETHER_DATA")
-    if folder is None:
-        raise FileNotFoundError(f"{parts[-1]} is needed: set TETHER_DATA to the folder that holds it")
-    path = Path(folder, *parts)
-    if not path.exists():
-        raise FileNotFoundError(f"{path} does not exist: TETHER_DATA must be the folder that holds it")
-    return path
 
 
 def loaded(build: Any) -> dict[str, Any]:

@@ -1,11 +1,11 @@
 """The a8a data of LIBSVM: many samples, few columns, hardly any regularisation."""
 
 import numpy as np
-from benchmark_utils.problem import Problem, data_file, loaded, random_rows
+from benchmark_utils.problem import Problem, loaded, random_rows
 from benchopt import BaseDataset
-from scipy import sparse
-from sklearn.datasets import load_svmlight_file
 from sklearn.preprocessing import normalize
+
+from tether.datasets import a8a
 
 
 class Dataset(BaseDataset):
@@ -19,7 +19,7 @@ class Dataset(BaseDataset):
 
 
 def _build() -> Problem:
-    X, y = load_svmlight_file(str(data_file("a8a.svm.gz")))
-    X = normalize(sparse.csr_array(X))
+    X, y = a8a()
+    X = normalize(X)
     A = random_rows(10, X.shape[1])
     return Problem("a8a", X, y, A, np.zeros(10), "logistic", l2=0.1 / X.shape[0])

@@ -1,10 +1,12 @@
 """Package descriptions: long, thin, sparse rows."""
 
 import numpy as np
-from benchmark_utils.problem import Problem, data_file, loaded, random_rows
+from benchmark_utils.problem import Problem, loaded, random_rows
 from benchopt import BaseDataset
 from scipy import sparse
 from sklearn.preprocessing import normalize
+
+from tether.datasets import debian_packages
 
 
 class Dataset(BaseDataset):
@@ -19,9 +21,8 @@ class Dataset(BaseDataset):
 
 
 def _build(constraints: str) -> Problem:
-    stored = sparse.load_npz(data_file("debian_packages_X.npz"))
-    X = normalize(sparse.csr_array(stored).astype(np.float64))
-    y = np.load(data_file("debian_packages_y.npy"))
+    X, y = debian_packages()
+    X = normalize(X)
     A = random_rows(200, X.shape[1]) if constraints == "dense" else _sparse_rows(2_000, X.shape[1], 20)
     return Problem(f"text-{constraints}", X, y, A, np.zeros(A.shape[0]), "logistic", l2=1.0 / X.shape[0])
 

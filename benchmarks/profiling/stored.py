@@ -1,6 +1,5 @@
 """Data of the folder that TETHER_DATA points at."""
 
-import gzip
 import os
 import re
 from pathlib import Path
@@ -9,12 +8,12 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 from scipy.io import loadmat
-from sklearn.datasets import load_svmlight_file
 from sklearn.preprocessing import normalize
 
 from profiling.equations import class_sums, dense_rows, sparse_rows
 from profiling.generators import flow
 from profiling.pieces import Pieces
+from tether import datasets
 
 
 def data_file(*parts: str) -> Path:
@@ -30,9 +29,9 @@ def data_file(*parts: str) -> Path:
 
 def people(mu: float, equations: int, unit: bool, loss: str = "logistic") -> Pieces:
     """a8a of LIBSVM: 22,696 people, 123 traits that are 0 or 1; rows of length 1 if wanted."""
-    X, y = load_svmlight_file(str(data_file("a8a.svm.gz")))
-    X = sparse.csr_array(normalize(X) if unit else X)
-    y = (y > 0).astype(float) if loss == "logistic" else y
+    X, y = datasets.a8a()
+    X = sparse.csr_array(normalize(sparse.csr_matrix(X))) if unit else X
+    y = y.astype(float) if loss == "logistic" else 2.0 * y - 1.0
     return Pieces(loss=loss, X=X, y=y, l2=mu / len(y), **dense_rows(equations, X.shape[1], 11))
 
 
@@ -40,8 +39,7 @@ def text(
     mu: float, rows: int, equations: dict[str, int], loss: str = "logistic", unit: bool = True
 ) -> Pieces:
     """Package descriptions: every k-th row so that ``rows`` stay, columns that occur in them."""
-    X = sparse.csr_array(sparse.load_npz(data_file("debian_packages_X.npz"))).astype(float)
-    y = np.load(data_file("debian_packages_y.npy"))
+    X, y = datasets.debian_packages()
     kept = np.linspace(0, X.shape[0] - 1, rows).astype(int)
     X, y = X[kept], (y[kept] > 0).astype(float)
     X = X[:, np.diff(X.tocsc().indptr) > 0]
@@ -55,15 +53,8 @@ def text(
 
 
 def _images(count: int) -> tuple[np.ndarray, np.ndarray]:
-    images = _bytes("train-images-idx3-ubyte.gz", 16).reshape(-1, 784)[:count] / 255.0
-    return np.hstack([images, np.ones((count, 1))]), _bytes("train-labels-idx1-ubyte.gz", 8)[:count].astype(
-        int
-    )
-
-
-def _bytes(name: str, header: int) -> np.ndarray:
-    with gzip.open(data_file("mnist", name)) as file:
-        return np.frombuffer(file.read(), dtype=np.uint8, offset=header)
+    images, labels = datasets.mnist().first(count)
+    return np.hstack([images, np.ones((count, 1))]), labels
 
 
 def mnist(count: int, l2: float, equations: int, sums: bool = False) -> Pieces:

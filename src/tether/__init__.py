@@ -6,7 +6,7 @@ minimise F(x) = (1/N) sum_i f_i(x)  subject to  A x = b
 from importlib import import_module
 from typing import Any
 
-from tether import engines, methods, splits, theory
+from tether import datasets, engines, methods, splits, theory
 from tether.constraints import (
     Affine,
     Consensus,
@@ -71,6 +71,7 @@ __all__ = [
     "Unconstrained",
     "__version__",
     "constraints_of",
+    "datasets",
     "differences",
     "engines",
     "from_jax",

@@ -1,11 +1,9 @@
 """A large sparse text problem: one projection a pass is enough."""
 
 import os
-from pathlib import Path
 
 import numpy as np
 import pytest
-from scipy import sparse
 from sklearn.preprocessing import normalize
 
 import tether
@@ -18,9 +16,8 @@ pytestmark = [
 
 @pytest.fixture(scope="module")
 def text():
-    folder = Path(os.environ["TETHER_DATA"])
-    X = normalize(sparse.csr_array(sparse.load_npz(folder / "debian_packages_X.npz")).astype(np.float64))
-    y = np.load(folder / "debian_packages_y.npy")
+    X, y = tether.datasets.debian_packages()
+    X = normalize(X)
     A = np.random.default_rng(0).standard_normal((200, X.shape[1]))
     return tether.GLM(X, y, loss="logistic", l2=1 / X.shape[0]), tether.Affine(A)
 

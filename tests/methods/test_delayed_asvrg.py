@@ -17,8 +17,11 @@ def _times(interval):
     return set(range(interval, LENGTH, interval) if isinstance(interval, int) else interval) | {LENGTH}
 
 
-def _algorithm_4(problem, x0, *, times, size, thetas, coupled=False, restart=None, eta=ETA):
-    """Return u at all projection times and the anchors; `coupled` couples the first x of a stage to u too."""
+def _algorithm_4(problem, x0, *, times, size, thetas, coupled=False, restart=None, eta=ETA, before=False):
+    """Return u at all projection times and the anchors; `coupled` couples the first x of a stage to u too.
+
+    `before` averages x_0..x_{m-1}, as Local ASVRG is printed.
+    """
     samples = iter(problem.samples(LENGTH * STAGES, size))
     u = anchor = problem.project(x0)
     ends, anchors = [], []
@@ -30,12 +33,13 @@ def _algorithm_4(problem, x0, *, times, size, thetas, coupled=False, restart=Non
         for t in range(LENGTH):
             batch = next(samples)
             g = problem.gradient(x, batch) - problem.gradient(anchor, batch) + h
+            total += before * x
             u = u - eta / theta * g
             x = anchor + theta * (u - anchor)
             if t + 1 in times:
                 x, u = problem.project(x), problem.project(u)
                 ends.append(u)
-            total += x
+            total += (not before) * x
         anchor = problem.project(total / LENGTH)
         anchors.append(anchor)
         if restart and (s + 1) % restart == 0:
@@ -76,6 +80,26 @@ def test_it_is_algorithm_4(by_hand, first_moments, x0, interval, size, first_ste
     np.testing.assert_allclose(_walked(moments), ends, rtol=0, atol=1e-12)
     np.testing.assert_allclose([s.anchored.anchor for s in _stage_ends(moments)], anchors, rtol=0, atol=1e-12)
     np.testing.assert_allclose(moments[-1].x, anchors[-1], rtol=0, atol=1e-12)
+
+
+@pytest.mark.parametrize("first_step", FIRST_STEPS)
+@pytest.mark.parametrize("interval", [1, 4, LENGTH])
+def test_anchors_may_average_the_iterates_before_the_steps(by_hand, first_moments, x0, interval, first_step):
+    method = DelayedASVRG(
+        interval=interval,
+        step_size=ETA,
+        momentum=THETA,
+        batch_size=2,
+        stage_length=LENGTH,
+        first_step=first_step,
+        average="before",
+    )
+    moments = first_moments(by_hand, method, STAGES, x0=x0)
+    coupled, times = first_step == "coupled", _times(interval)
+    _, anchors = _algorithm_4(
+        by_hand, x0, times=times, size=2, thetas=[THETA] * STAGES, coupled=coupled, before=True
+    )
+    np.testing.assert_allclose([s.anchored.anchor for s in _stage_ends(moments)], anchors, rtol=0, atol=1e-12)
 
 
 def test_a_restart_goes_on_from_the_mean_of_the_anchors_and_answers_with_it(

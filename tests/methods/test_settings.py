@@ -52,6 +52,7 @@ from tether.methods.schedule import largest_gap, next_projection
         (DelayedASVRG, "momentum", 1.1),
         (DelayedASVRG, "restart", 0),
         (DelayedASVRG, "first_step", "second"),
+        (DelayedASVRG, "average", "between"),
         (ProxSkip, "interval", (2, 4)),
         (ProxSkipSVRG, "interval", (2, 4)),
         (Nesterov, "smoothness", -1.0),

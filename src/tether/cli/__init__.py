@@ -7,11 +7,11 @@ from collections.abc import Sequence
 from rich.console import Console
 
 from tether import __version__
-from tether.cli import completion, demo, flower, info, report, solve, theory
+from tether.cli import completion, demo, flower, info, report, reproduce, solve, theory
 from tether.cli.words import joined
 from tether.extras import MissingExtra
 
-COMMANDS = (demo, solve, theory, report, flower, info, completion)
+COMMANDS = (demo, solve, reproduce, theory, report, flower, info, completion)
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

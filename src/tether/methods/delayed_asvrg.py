@@ -77,6 +77,8 @@ class DelayedASVRG(StageWise):
         Where the first gradient of a stage is taken: at x_0 = anchor as Algorithm 4 is printed, or at
         anchor + theta (u - anchor) like all later ones. For m = E = 1 the first is the heavy-ball method, the
         second is Nesterov's.
+    average : {"after", "before"}
+        What the next anchor averages: x_1..x_m as Algorithm 4 is printed, or x_0..x_{m-1} as Local ASVRG is.
     parameters : {"practical", "theory"}
         Which rule fills the open settings.
     replacement : bool, default False
@@ -104,6 +106,7 @@ class DelayedASVRG(StageWise):
     batch_size: int | None = None
     convexity: float | None = None
     first_step: str = "anchor"
+    average: str = "after"
     parameters: Rule = "practical"
     replacement: bool = False
 
@@ -111,6 +114,7 @@ class DelayedASVRG(StageWise):
         check_settings(self)
         check_growth(self)
         check_choice("first_step", self.first_step, "anchor", "coupled")
+        check_choice("average", self.average, "after", "before")
 
     @property
     def needs(self) -> frozenset[Need]:
@@ -142,6 +146,7 @@ class DelayedASVRG(StageWise):
             decrease=momentum.decrease,
             restart=self.restart or momentum.restart,
             first_step=self.first_step,
+            average=self.average,
         )
 
     def _theory(self, length: int, facts: Facts) -> "Proven":
@@ -197,6 +202,7 @@ class DelayedASVRGAlgorithm(AnchoredAlgorithm[DelayedASVRGState]):
     decrease: float | None  # delta of the theta recursion; None: theta stays
     restart: int | None  # None: never
     first_step: str
+    average: str
 
     @property
     def words(self) -> str:
@@ -209,7 +215,7 @@ class DelayedASVRGAlgorithm(AnchoredAlgorithm[DelayedASVRGState]):
 
     def ask(self, state: DelayedASVRGState) -> Request:
         """Ask for the projected gradient at a new anchor, else walk to the next projection time."""
-        request = state.anchored.ask(self, state.u, Average(0.0, after=True))
+        request = state.anchored.ask(self, state.u, Average(0.0, after=self.average == "after"))
         if isinstance(request, Gradient):
             return request
         first = state.anchored.step == 0
