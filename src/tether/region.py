@@ -72,6 +72,7 @@ class Region:
         """Return the nearest point of the region; a point that is there stays exactly where it is."""
         if self._is_inside(x):
             return x
+        _require_finite(x)
         if not self.polyhedral.bounded:
             return self.constraint.project(x)
         return self._sound(lambda: self._nearest.at(np.asarray(x, dtype=float), np.ones(len(x)))).point
@@ -82,7 +83,15 @@ class Region:
         if hold is not None:
             duals, nu = Duals(hold.coordinates, hold.rows), self.constraint.multipliers(hold.normal)
             start = Proximal(z, hold.normal, duals, nu, 0)
+        _require_finite(z)
         return self._sound(lambda: self._prox.at(z, t, start))
+
+    @property
+    def lost(self) -> Proximal:
+        """What stands for a prox that cannot be computed: it is not a number."""
+        psi = self.polyhedral
+        nowhere, rows = np.full(psi.dim, np.nan), np.full(psi.rows.size, np.nan)
+        return Proximal(nowhere, nowhere, Duals(nowhere, rows), None, 0)
 
     def _sound(self, compute: Callable[[], Proximal]) -> Proximal:
         """Return a point of the region, or say that there is none, or none that was found."""
@@ -237,6 +246,11 @@ class Region:
     def digest(self) -> str:
         """Return a digest of the plane and of psi."""
         return digest_of("Region", self.constraint.digest(), self.polyhedral.digest())
+
+
+def _require_finite(z: Array) -> None:
+    if not np.isfinite(z).all():
+        raise ArithmeticError("what is projected must be finite, got infinite numbers or NaN; rescale the data.")
 
 
 def _minimum(program: Program, x: Array, start: Answer | None) -> Answer | None:

@@ -63,10 +63,17 @@ def form_reply(
 def _pulled_back(
     region: Region, request: Descend, points: Sequence[Array], work: Work
 ) -> tuple[Arrived, tuple[Array, ...]]:
-    """Reply to a walk beyond equations: its end goes through the prox, its average is projected."""
-    found = region.prox(points[0], _stretch(request), request.hold)
+    """Reply to a walk beyond equations: its end goes through the prox, its average is projected.
+
+    A walk that led where no projection can be computed has diverged: its end is not a number.
+    """
+    try:
+        found = region.prox(points[0], _stretch(request), request.hold)
+        average = region.project(points[1]) if len(points) > 1 else None
+    except ArithmeticError:
+        found = region.lost
+        average = found.point if len(points) > 1 else None
     hold = Hold(found.normal, *found.duals)
-    average = region.project(points[1]) if len(points) > 1 else None
     work = work._replace(rounds=1, projections=len(points))
     sent = (found.point,) if average is None else (found.point, average)
     inside = request.dual is not None and request.dual.inside

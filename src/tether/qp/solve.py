@@ -1,10 +1,11 @@
-"""The way of a program: standard form, interior point, active set."""
+"""The way of a program: rows of similar lengths, standard form, interior point, active set."""
 
 from time import perf_counter
 
 import numpy as np
 
 from tether.polyhedral import Duals
+from tether.qp.balance import Balance
 from tether.qp.certificates import contradiction, descent_program, nearest_program, ray
 from tether.qp.program import Answer, Program, Status, check
 from tether.qp.search import Search
@@ -52,8 +53,16 @@ def solve_program(
     ('SOLVED', [0.7, 0.3, 0.0])
     """
     check(program)
-    program = program.handy()
-    deadline = perf_counter() + seconds
+    program, deadline = program.handy(), perf_counter() + seconds
+    balance = Balance.of(program)
+    if balance is None:
+        return _answer(program, start, tol, deadline)
+    near = None if start is None else balance.there(start)
+    return balance.back(_answer(balance.program(program), near, tol, deadline))
+
+
+def _answer(program: Program, start: Answer | None, tol: float, deadline: float) -> Answer:
+    """Return the solution of a program with rows of similar lengths."""
     search = Search(program, tol, deadline)
     answer = search.answer(start)
     if answer.status is not Status.INACCURATE:
