@@ -22,6 +22,7 @@ from tether.qp import Answer, Program, Status, solve_program
 from tether.requests import Fenchel, Hold
 
 AT_WALL = 1e-9  # relative to its size: a row that is nearer to a wall or a kink counts as there
+LAST_DIGITS = 1e-14  # of a bound: a variable that is nearer to it is there
 INSIDE = 1e-13  # of 1 + ||x||: a smaller residual is rounding
 BEYOND_WALLS = 1e-9  # of 1 + ||x||: what is farther out is outside
 UNSOUND = 1e-6  # of 1 + ||x||: a larger residual is no rounding
@@ -129,7 +130,7 @@ class Region:
         pull = gradient + psi.matrix.T @ y if psi.couples else gradient
         if normal is None:
             normal = self._normal(pull, x)
-        s = psi.coordinates.nearest(normal - pull, x)
+        s = psi.coordinates.nearest(normal - pull, _at_walls(x, psi.coordinates))
         duals = Duals(s, y)
         return Held(pull + s, duals, psi.misfit(x, duals))
 
@@ -248,9 +249,18 @@ class Region:
         return digest_of("Region", self.constraint.digest(), self.polyhedral.digest())
 
 
+def _at_walls(x: Array, pieces: Pieces) -> Array:
+    """Return x exactly at a wall where only rounding keeps it off, so that the wall can hold it."""
+    for wall in (pieces.lower, pieces.upper):
+        x = np.where(np.isfinite(wall) & (np.abs(x - wall) <= LAST_DIGITS * np.abs(wall)), wall, x)
+    return x
+
+
 def _require_finite(z: Array) -> None:
     if not np.isfinite(z).all():
-        raise ArithmeticError("what is projected must be finite, got infinite numbers or NaN; rescale the data.")
+        raise ArithmeticError(
+            "what is projected must be finite, got infinite numbers or NaN; rescale the data."
+        )
 
 
 def _minimum(program: Program, x: Array, start: Answer | None) -> Answer | None:

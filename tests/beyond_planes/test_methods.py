@@ -5,7 +5,9 @@ import pytest
 from scipy.optimize import Bounds, LinearConstraint
 
 import tether
+from tether.feasible import as_feasible
 from tether.methods import ProxSkip, ProxSkipSVRG
+from tether.region import Region
 
 N, P = 400, 12
 
@@ -117,3 +119,22 @@ def test_a_run_that_is_stopped_goes_on_bit_for_bit(objective, data, case, method
         part = tether.solve(objective, constraint, method, checkpoint=path, max_rounds=rounds, **settings)
     assert part.status is whole.status
     assert np.array_equal(part.x, whole.x) and part.fun == whole.fun
+
+
+@pytest.mark.parametrize("method", ["dp-sgd", "skip", "proxskip"])
+def test_a_walk_out_of_all_bounds_leaves_the_best_point_before_it(method):
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((40, 4)) * [1e4, 1.0, 1e2, 1e-3]
+    objective = tether.GLM(X, rng.gamma(2.0, 1.0, 40), "gamma")
+    rows = LinearConstraint(rng.standard_normal((2, 4)), -1.0, 1.0)
+    sol = tether.solve(objective, [tether.Affine(np.ones((1, 4))), rows], method, max_passes=30)
+    assert np.isfinite(sol.x).all() and sol.residual < 1e-9
+    assert sol.fun <= objective.value(np.zeros(4)) * (1 + 1e-12)
+
+
+def test_projections_of_what_is_not_finite_are_refused():
+    region = Region(as_feasible(Bounds(0.0, 1.0), None, 2))
+    for act in (region.project, lambda z: region.prox(z, np.ones(2))):
+        with pytest.raises(ArithmeticError, match="must be finite"):
+            act(np.array([0.5, np.nan]))
+    assert np.isnan(region.lost.point).all()

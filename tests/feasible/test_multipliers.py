@@ -8,6 +8,7 @@ from scipy.optimize import Bounds, LinearConstraint
 import tether
 from tether.feasible import as_feasible
 from tether.polyhedral import Duals
+from tether.region import Region
 
 DIM = 6
 INF = np.inf
@@ -71,3 +72,21 @@ def test_multipliers_of_the_user_make_up_the_same_gradient(seed, wrap, presolve)
     assert np.all(found.penalty >= -mixture.lam - 1e-15)
     assert np.all(found.inequalities[np.isneginf(mixture.lower)] <= 0.0)
     assert np.all(found.inequalities[np.isposinf(mixture.upper)] >= 0.0)
+
+
+def test_rows_without_sides_keep_their_place_among_equations():
+    rng = np.random.default_rng(0)
+    objective = tether.GLM(rng.standard_normal((30, 3)), rng.standard_normal(30), "squared")
+    rows = LinearConstraint([[1.0, 0.0, 0.0], [1.0, 1.0, 1.0]], [-INF, 1.0], [INF, 1.0])
+    alone = tether.solve(objective, tether.Affine(np.ones((1, 3)), [1.0]))
+    sol = tether.solve(objective, rows)
+    np.testing.assert_allclose(sol.multipliers, [0.0, alone.multipliers[0]], atol=1e-12)
+    assert tether.solve(objective, rows, "lbfgs").success
+
+
+def test_a_variable_next_to_its_bound_by_rounding_is_held_by_it():
+    upper = -0.408373143
+    region = Region(as_feasible(Bounds([-1.0, -1.0], [upper, 1.0]), None, 2))
+    held = region.held(np.array([np.nextafter(upper, -1.0), 0.5]), np.array([-3.0, 0.0]), np.zeros(2), None)
+    np.testing.assert_allclose(held.residual, 0.0, atol=1e-12)
+    assert held.slack < 1e-15

@@ -65,9 +65,9 @@ def test_several_planes_become_one_in_the_order_given(wrap):
     matrix, right = feasible.plane.equations
     assert sp.issparse(matrix) == (wrap is sp.csr_array)
     dense = matrix.toarray() if sp.issparse(matrix) else matrix
-    np.testing.assert_array_equal(dense[:2], [G[0], A[0]])
-    np.testing.assert_array_equal(right[:2], [6.0, 3.0])
-    gradient = dense.T @ np.arange(1.0, 6.0)
+    np.testing.assert_array_equal(dense[:3], [G[0], np.zeros(4), A[0]])  # a row without sides keeps its place
+    np.testing.assert_array_equal(right[:3], [6.0, 0.0, 3.0])
+    gradient = dense.T @ np.arange(1.0, 7.0)
     found = feasible.multipliers(gradient)
     assert found.inequalities is None and found.bounds is None and found.penalty is None
     assert len(found.equalities) == 1 + 1 + 4

@@ -109,3 +109,24 @@ def test_all_factorisations_solve_the_same_system(rank):
         u, v = factor.solve(f, g)
         np.testing.assert_allclose(H * u + C.T @ v, f, atol=1e-5)
         np.testing.assert_allclose(C @ u, g, atol=1e-5)
+
+
+@pytest.mark.parametrize("wrap", [np.asarray, sparse.csr_array])
+def test_the_lengths_of_rows_make_no_difference(wrap):
+    rng = np.random.default_rng(1)
+    p, inside = 30, 0.3 * rng.standard_normal(30)
+    A, K = rng.standard_normal((12, p)), rng.standard_normal((4, p))
+    box = Pieces.of(p, inside - 0.1 * rng.random(p), inside + 0.1 * rng.random(p))
+    linear, low = rng.standard_normal(p), K @ inside - 0.01
+
+    def answer(a, k):
+        rows = Pieces.of(4, k * low, left=0.1 / k, right=0.2 / k)
+        psi = Polyhedral(box, wrap(k[:, None] * K), rows)
+        return solve_program(Program(np.ones(p), linear, (wrap(a[:, None] * A), a * (A @ inside)), psi))
+
+    a, k = 2.0 ** rng.integers(-25, 25, 12), 2.0 ** rng.integers(-25, 25, 4)
+    plain, uneven = answer(np.ones(12), np.ones(4)), answer(a, k)
+    assert uneven.status is Status.SOLVED
+    np.testing.assert_allclose(uneven.x, plain.x, atol=1e-12)
+    np.testing.assert_allclose(a * uneven.equalities, plain.equalities, atol=1e-9)
+    np.testing.assert_allclose(k * uneven.duals.rows, plain.duals.rows, atol=1e-9)

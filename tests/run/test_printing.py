@@ -110,7 +110,7 @@ def test_without_a_gap_the_slope_and_the_reason_are_told():
     sol = tether.solve(tether.GLM(X, Y), method="nesterov")
     first = " ".join(str(sol).split("\n\n")[0].split())
     assert sol.success and sol.gap is None
-    assert first.startswith("Solved: ||P grad F(x)|| is at most ")
+    assert first.startswith("The slope is as small as asked for: ||P grad F(x)|| is at most ")
     assert first.endswith("nothing bounds the gap, because F is not known to be strongly convex.")
 
 

@@ -135,8 +135,11 @@ def read(constraints: Any, penalty: Any, dim: int, names: Names | None) -> Given
 
 
 def _with_rows_as_planes(given: Given) -> Given:
-    """Return expressions that are equations as planes, and where nothing but equations is left all rows."""
-    rows = given.rows
+    """Return expressions that are equations as planes, and where nothing but equations is left all rows.
+
+    Rows without sides then are 0 x = 0, so that every row keeps its place among the multipliers.
+    """
+    rows = given.rows if given.rows is None or not given.plain else _emptied(given.rows)
     if rows is None:
         return given
     planes, equal = list(given.planes), rows.lower == rows.upper
@@ -146,8 +149,15 @@ def _with_rows_as_planes(given: Given) -> Given:
         matrix = rows.matrix[own].toarray() if rows.dense[own[0]] else rows.matrix[own]
         labels = tuple(rows.label[own]) if rows.label[own[0]] else ()
         planes.append(Plane(Affine(matrix, rows.lower[own]), int(k), labels=labels))
-    rest = None if given.plain or equal.all() else rows.at(~equal)
+    rest = None if equal.all() else rows.at(~equal)
     return given._replace(planes=tuple(sorted(planes, key=lambda plane: plane.item)), rows=rest)
+
+
+def _emptied(rows: Rows) -> Rows:
+    """Return rows with those that have no sides as equations that say nothing."""
+    free = _is_free(rows)
+    sides = {"lower": np.where(free, 0.0, rows.lower), "upper": np.where(free, 0.0, rows.upper)}
+    return rows._replace(matrix=sparse.csr_array(sparse.diags_array(1.0 - free) @ rows.matrix), **sides)
 
 
 def _with_item(given: Given, item: Any, k: int) -> Given:

@@ -21,7 +21,8 @@ from tether.polyhedral import Pieces
 from tether.requests import Curvature, Gradient, Hold, Measured, Reply, Target
 
 SUFFICIENT_FALL = 1e-4  # of what the model promises, which a step has to bring
-SHORTER, SHORTEST = 0.5, 1e-12  # by which a step that does not is cut, and how far
+SHORTER, FAR_SHORTER = 0.5, 0.1  # by which a step that does not is cut, at first and later
+FEW_CUTS, SHORTEST = 0.1, 1e-30  # from where on that is later, and how far it goes
 FAILURES = 3  # models in succession without a minimum
 STANDSTILL = 3  # iterations in succession that move F by no more than rounding
 SMALLEST_SET, LARGEST_SET = 100, 3_000  # variables of a working set
@@ -34,6 +35,7 @@ class SequentialState(NamedTuple):
     x: Array
     trial: Array
     value: float = math.inf
+    rounding: float = 0.0  # of the value
     certificate: float = math.inf
     target: Array | None = None
     hold: Hold | None = None  # of the target
@@ -120,9 +122,13 @@ class SequentialAlgorithm(Algorithm[SequentialState]):
         return reply.value <= state.value + reply.rounding and reply.certificate < state.certificate
 
     def _nearer(self, state: SequentialState) -> SequentialState:
-        """Try a point between, or give up; a metric of another point may be at fault."""
-        step = SHORTER * state.step
-        if state.target is None or step < SHORTEST:
+        """Try a point between, or give up where F can be no lower than rounding lets see.
+
+        Where F is all but straight its model leads very far, and the way back is long. A metric of another
+        point may be at fault too.
+        """
+        step = state.step * (SHORTER if state.step > FEW_CUTS else FAR_SHORTER)
+        if state.target is None or step < SHORTEST or step * state.fall <= state.rounding:
             return state._replace(idle=STANDSTILL)
         trial = state.x + step * (state.target - state.x)
         return state._replace(step=step, trial=trial, fresh=state.fresh and self.always)
@@ -134,6 +140,7 @@ class SequentialAlgorithm(Algorithm[SequentialState]):
         state = state._replace(
             x=state.trial,
             value=reply.value,
+            rounding=reply.rounding,
             certificate=reply.certificate,
             step=1.0,
             idle=idle,

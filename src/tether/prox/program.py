@@ -62,8 +62,8 @@ class Quadratic(Algorithm):
         miss = self._miss(answer, z, t)
         if not miss <= LARGEST_MISS:
             raise ArithmeticError(
-                f"a projection could not be computed to better than {miss:.1g} of its length; bring the "
-                "rows of constraints and penalties to similar sizes."
+                f"a projection could not be computed to better than {miss:.1g} of its length: constraints "
+                "may be nearly contradictory or badly scaled; relax or rescale them."
             )
         normal = (self._equations[0].T @ answer.equalities)[:dim]
         duals = Duals(answer.duals.coordinates[:dim], answer.duals.rows)

@@ -17,10 +17,11 @@ from tether.run.statement import counted
 if TYPE_CHECKING:
     from tether.run.solution import Solution
 
-ENDINGS = {  # other runs were stopped before they came to an end
-    "CONVERGED": "Solved",
-    "EXHAUSTED": "As far as rounding allows",
+ENDINGS = {  # with a bound on the gap, and without; other runs were stopped before they came to an end
+    "CONVERGED": ("Solved", "The slope is as small as asked for"),
+    "EXHAUSTED": ("As far as rounding allows", "No further progress"),
 }
+EARLY = "Stopped early", "Stopped early"
 SIDES = {-1: "at its lower bound", 1: "at its upper bound", 0: ""}
 
 
@@ -45,7 +46,8 @@ def headline(sol: "Solution") -> str:
     """Say whether it is solved, and how well."""
     if sol.status.name == "DIVERGED":
         return f"No answer: {sol.message.split('; ')[0]}."
-    return f"{ENDINGS.get(sol.status.name, 'Stopped early')}: {certificate(sol)}."
+    bounded, unknown = ENDINGS.get(sol.status.name, EARLY)
+    return f"{unknown if sol.gap is None else bounded}: {certificate(sol)}."
 
 
 def certificate(sol: "Solution") -> str:
