@@ -70,9 +70,9 @@ def test_several_planes_become_one_in_the_order_given(wrap):
     gradient = dense.T @ np.arange(1.0, 7.0)
     found = feasible.multipliers(gradient)
     assert found.inequalities is None and found.bounds is None and found.penalty is None
-    assert len(found.equalities) == 1 + 1 + 4
+    assert len(found.equalities) == 2 + 1 + 4 and found.equalities[1] == 0.0
     incidence = np.array([[1, 1, 0, 0], [-1, -1, 1, 0], [0, 0, -1, 1], [0, 0, 0, -1.0]])
-    again = np.vstack([G[:1], A, incidence]).T @ found.equalities
+    again = np.vstack([G, A, incidence]).T @ found.equalities
     np.testing.assert_allclose(again, gradient, atol=1e-12)
 
 
