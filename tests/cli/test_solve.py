@@ -240,3 +240,13 @@ def test_the_help_teaches(tether_solve):
     assert told.code == 0
     for words in ("examples:", "exit codes:", "--expr", "mpiexec -n 4", "constraints:", "x1 + x2 == 1"):
         assert words in told.out
+
+
+def test_what_cannot_be_written_is_in_the_exit_code_that_is_printed(tether_solve, monkeypatch):
+    def full(self, path):
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(tether.Solution, "save", full)
+    told = tether_solve("--l2", "0.1", "--out", "x.npz")
+    assert told.code == told.answer["exit_code"] == 2 and told.answer["success"]
+    assert "no space left on device; it is printed above" in told.err

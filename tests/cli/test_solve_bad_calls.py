@@ -127,6 +127,9 @@ CALLS = [
     ),
     (SVM, ("--expr", "1 <= x1 <= 0"), 3, "this is never true: 1 is more than 0"),
     (SVM, ("--expr", "0 == 1"), 3, "is never true"),
+    (NPZ, ("--out", "t.npz"), 2, "--out t.npz would overwrite --data; name another file"),
+    (SVM, ("--rhs", "b.txt", "--checkpoint", "./b.txt"), 2, "would overwrite --rhs"),
+    (SVM, ("--out", "run.npz", "--checkpoint", "run.npz"), 2, "would overwrite --out"),
     (SVM, ("--lower", "1", "--upper", "0"), 3, "lb must be at most ub"),
     (SVM, ("--constraints", "A.mtx", "--rhs", "b.txt", "--expr", "x1 - x2 == 1"), 3, "'x1 - x2 == 1'"),
 ]
@@ -161,3 +164,13 @@ def test_a_wrong_call_ends_in_its_code_and_one_sentence(data, words, code, said,
     lines = [line for line in told.err.splitlines() if line.startswith(("tether solve: ", "tether: error: "))]
     assert len(lines) == 1 and said in lines[0]
     assert lines[0].endswith(".") or "error:" in lines[0]  # of argparse
+
+
+@pytest.mark.parametrize(
+    ("words", "code", "status"), [(("--l2", "-1"), 2, "bad_input"), (("--expr", "0 == 1"), 3, "infeasible")]
+)
+def test_a_refusal_is_told_to_machines_too(words, code, status, tether_solve):
+    told = tether_solve(*words, data=SVM)
+    answer = told.answer
+    assert told.code == answer["exit_code"] == code and answer["status"] == status and not answer["success"]
+    assert told.err == f"tether solve: {answer['message']}\n"

@@ -5,6 +5,7 @@ import csv
 import json
 import math
 import os
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +17,12 @@ from tether.extras import extra
 from tether.feasible import Active, Multipliers
 from tether.run.solution import Solution
 
+INPUTS = (
+    "data", "target", "weights", "offset", "names", "expr_file", "constraints", "rhs", "inequalities",
+    "at_least", "at_most", "lower", "upper",
+)  # fmt: skip
+OUTPUTS = "out", "report", "checkpoint"
+REFUSALS = {codes.BAD_INPUT: "bad_input", codes.NO_ANSWER: "infeasible", codes.STOPPED: "stopped"}
 ENDINGS = {"out": (".npz", ".csv"), "report": (".html", ".htm")}
 
 
@@ -33,18 +40,33 @@ def require_writable(options: argparse.Namespace) -> None:
             raise ValueError(f"--{name} {path} cannot be written: there is no folder {str(path.parent)!r}.")
         if not os.access(path if path.exists() else path.parent, os.W_OK):
             raise ValueError(f"--{name} {path} cannot be written: it is protected.")
+    _require_own_files(options)
+
+
+def _require_own_files(options: argparse.Namespace) -> None:
+    """Refuse to write over a file that is read, or to write two things into one."""
+    given = {name: _file(options, name) for name in reversed(INPUTS)}
+    taken = {path: name for name, path in given.items() if path is not None and path.is_file()}
+    for name in OUTPUTS:
+        path = _file(options, name)
+        if path is None:
+            continue
+        if path in taken:
+            other = taken[path].replace("_", "-")
+            raise ValueError(
+                f"--{name} {getattr(options, name)} would overwrite --{other}; name another file."
+            )
+        taken[path] = name
+
+
+def _file(options: argparse.Namespace, name: str) -> Path | None:
+    """Return where a file is, links followed."""
+    named = getattr(options, name)
+    return None if named is None else Path(named).resolve()
 
 
 def write(solution: Solution, options: argparse.Namespace, model: Model) -> None:
     """Write the files that were asked for."""
-    try:
-        _write(solution, options, model)
-    except OSError as error:
-        reason = (error.strerror or str(error)).lower()
-        raise ValueError(f"the solution cannot be written: {reason}; it is printed above.") from error
-
-
-def _write(solution: Solution, options: argparse.Namespace, model: Model) -> None:
     if options.out is not None and options.out.suffix.lower() == ".csv":
         _write_csv(solution, options.out, model)
     elif options.out is not None:
@@ -53,10 +75,18 @@ def _write(solution: Solution, options: argparse.Namespace, model: Model) -> Non
         solution.report(options.report)
 
 
-def tell(solution: Solution, options: argparse.Namespace, model: Model) -> None:
+def tell_refusal(words: str, code: int, options: argparse.Namespace) -> None:
+    """Say why there is no result: to people, and to machines where they listen."""
+    print(f"tether solve: {words}", file=sys.stderr)
+    if options.json:
+        said = {"status": REFUSALS[code], "exit_code": code, "success": False, "message": words}
+        print(json.dumps(said))
+
+
+def tell(solution: Solution, options: argparse.Namespace, model: Model, code: int) -> None:
     """Print the result."""
     if options.json:
-        print(json.dumps(as_object(solution, model), allow_nan=False))
+        print(json.dumps(as_object(solution, model) | {"exit_code": code}, allow_nan=False))
         return
     print(solution)
     if model.classes is not None:

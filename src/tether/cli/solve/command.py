@@ -5,7 +5,7 @@ import sys
 from typing import Any
 
 from tether.cli import codes
-from tether.cli.solve.answer import require_writable, tell, write
+from tether.cli.solve.answer import require_writable, tell, tell_refusal, write
 from tether.cli.solve.model import Model, read_model
 from tether.cli.solve.penalties import Coefficients, read_penalties
 from tether.cli.solve.ranks import Ranks, processes
@@ -21,17 +21,15 @@ def run(options: argparse.Namespace) -> int:
     try:
         return _run(options, ranks)
     except InfeasibleError as error:
-        return _refused(error, codes.NO_ANSWER, ranks)
-    except (ValueError, TypeError, OSError, ImportError, MemoryError) as error:
-        return _refused(error, codes.BAD_INPUT, ranks)
+        code, words = codes.NO_ANSWER, str(error)
+    except MemoryError:
+        code, words = codes.BAD_INPUT, "there is not enough memory."
+    except (ValueError, TypeError, OSError, ImportError) as error:
+        code, words = codes.BAD_INPUT, str(error)
     except (ArithmeticError, RuntimeError) as error:
-        return _refused(error, codes.STOPPED, ranks)
-
-
-def _refused(error: BaseException, code: int, ranks: Ranks) -> int:
+        code, words = codes.STOPPED, str(error)
     if ranks.leads:
-        words = "there is not enough memory." if isinstance(error, MemoryError) else str(error)
-        print(f"tether solve: {words}", file=sys.stderr)
+        tell_refusal(words, code, options)
     return code
 
 
@@ -41,10 +39,21 @@ def _run(options: argparse.Namespace, ranks: Ranks) -> int:
     constraints = ranks.all_do(lambda: _constraints(options, model))
     penalties = ranks.all_do(lambda: _penalties(options, model))
     solution = _solution(options, ranks, model, (constraints, penalties))
-    if ranks.leads:
-        tell(solution, options, model)
+    return _told(solution, options, model) if ranks.leads else codes.code_of(solution.status)
+
+
+def _told(solution: Solution, options: argparse.Namespace, model: Model) -> int:
+    """Write and print the answer; return the exit code, which the print names too."""
+    code, failure = codes.code_of(solution.status), ""
+    try:
         write(solution, options, model)
-    return codes.code_of(solution.status)
+    except OSError as error:
+        reason = (error.strerror or str(error)).lower()
+        code, failure = codes.BAD_INPUT, f"the solution cannot be written: {reason}; it is printed above."
+    tell(solution, options, model, code)
+    if failure:
+        print(f"tether solve: {failure}", file=sys.stderr)
+    return code
 
 
 def _constraints(options: argparse.Namespace, model: Model) -> list[Any]:
