@@ -19,6 +19,7 @@ from tether.lazy import lazy
 from tether.polyhedral import Duals, Pieces, Polyhedral
 from tether.prox import Infeasible, Prox, Proximal
 from tether.qp import Answer, Program, Status, solve_program
+from tether.qp.yardstick import lengths
 from tether.requests import Fenchel, Hold
 
 AT_WALL = 1e-9  # relative to its size: a row that is nearer to a wall or a kink counts as there
@@ -100,7 +101,8 @@ class Region:
             found = compute()
         except Infeasible as error:
             raise InfeasibleError(self.contradiction()) from error
-        if self.residual(found.point) > UNSOUND * (1.0 + float(np.linalg.norm(found.point))):
+        beyond = np.hypot(self._off_plane(found.point), self._beyond_walls(found.point))
+        if beyond > UNSOUND * (1.0 + float(np.linalg.norm(found.point))):
             raise ArithmeticError(
                 "the projection missed the constraint: rows or bounds may be nearly contradictory or badly "
                 "scaled; rescale or relax them."
@@ -114,9 +116,32 @@ class Region:
 
     def price(self, x: Array) -> float:
         """Return psi(x); infinite beyond walls, by more than rounding."""
+        beyond = self._beyond_walls(x) > BEYOND_WALLS * (1.0 + float(np.linalg.norm(x)))
+        return np.inf if beyond else self.polyhedral.value(x)
+
+    def _beyond_walls(self, x: Array) -> float:
+        """Return how far x is beyond walls, those of long rows in units of their lengths."""
         psi = self.polyhedral
-        beyond = psi.violation(x) > BEYOND_WALLS * (1.0 + float(np.linalg.norm(x)))
-        return np.inf if beyond else psi.value(x)
+        rows = psi.rows.violation(psi.matrix @ x) / self._lengths if psi.couples else np.zeros(0)
+        return float(np.hypot(np.linalg.norm(psi.coordinates.violation(x)), np.linalg.norm(rows)))
+
+    def _off_plane(self, x: Array) -> float:
+        """Return how far x is off the equations, those with long rows in units of their lengths."""
+        if self.constraint.equations is None:
+            return self.constraint.residual(x)
+        matrix, b = self.constraint.equations
+        return float(np.linalg.norm((matrix @ x - b) / self._lengths_of_equations))
+
+    @lazy
+    def _lengths(self) -> Array:
+        """The lengths of the rows of K, 1 at least: what they sum up is rounded in proportion."""
+        return np.maximum(1.0, lengths(self.polyhedral.matrix))
+
+    @lazy
+    def _lengths_of_equations(self) -> Array:
+        """The lengths of the rows of A, 1 at least."""
+        assert self.constraint.equations is not None
+        return np.maximum(1.0, lengths(self.constraint.equations[0]))
 
     def residual(self, x: Array) -> float:
         """Return how far x is from satisfying all rows and bounds."""

@@ -138,3 +138,19 @@ def test_projections_of_what_is_not_finite_are_refused():
         with pytest.raises(ArithmeticError, match="must be finite"):
             act(np.array([0.5, np.nan]))
     assert np.isnan(region.lost.point).all()
+
+
+def test_rows_of_any_length_are_kept_to_by_newtons_method():
+    rng = np.random.default_rng(18)
+    X = rng.standard_normal((32, 5))
+    objective = tether.GLM(X, X.sum(axis=1) + rng.standard_normal(32), "squared")
+    G, sizes = rng.standard_normal((5, 5)), np.array([1e8, 1e-4, 1e3, 1e-6, 1.0])
+    plain, uneven = (
+        tether.solve(objective, LinearConstraint(size[:, None] * G, -np.inf, 0.1 * size), "newton", tol=1e-9)
+        for size in (np.ones(5), sizes)
+    )
+    assert plain.success and uneven.success
+    np.testing.assert_allclose(uneven.x, plain.x, atol=1e-7)
+    np.testing.assert_allclose(
+        sizes * uneven.multipliers.inequalities, plain.multipliers.inequalities, atol=1e-6
+    )
