@@ -28,7 +28,7 @@ class Accuracy(NamedTuple):
     """How and how long to search."""
 
     method: Any = "auto"
-    tol: float = 1e-14
+    tol: float = 1e-18
     max_iter: int | None = 1000
     max_seconds: float | None = None
     seed: int = 0
@@ -84,14 +84,26 @@ def fit(table: Table, plan: Plan, accuracy: Accuracy, start: Array | None = None
         _method(accuracy.method, objective, plan),
         penalty=_penalty(plan) or None,
         x0=None if objective.loss.quadratic else first_guess(objective) if start is None else start,
-        rtol=positive("tol", accuracy.tol),
+        rtol=_reachable(positive("tol", accuracy.tol), table.X),
         seed=accuracy.seed,
         max_rounds=None if accuracy.max_iter is None else positive_integer("max_iter", accuracy.max_iter),
         max_seconds=accuracy.max_seconds,
     )
     if not (solution.success or _is_as_good_as_it_gets(solution)):
-        warnings.warn(solution.message, ConvergenceWarning, stacklevel=4)
+        warnings.warn(f"{solution.message}{_remedy(solution)}.", ConvergenceWarning, stacklevel=4)
     return Fitted(objective, solution, plan.restrictions, plan.penalised)
+
+
+def _reachable(tol: float, X: Any) -> float:
+    """Return an accuracy that numbers of a table allow: of half of them, the square of their rounding."""
+    return max(tol, float(np.finfo(X.dtype).eps) ** 2)
+
+
+def _remedy(solution: Solution) -> str:
+    """Return what to change, in the words of estimators."""
+    if solution.ray is not None:
+        return "; a penalty (alpha > 0, or a C that is not infinite) keeps coefficients finite"
+    return "; raise max_iter" if solution.status is Status.MAX_ROUNDS else ""
 
 
 def _method(method: Any, objective: GLM, plan: Plan) -> Any:

@@ -140,7 +140,7 @@ class ConstrainedGLM(RegressorMixin, LinearEstimator):
         quantile: float = 0.5,
         bandwidth: float | None = None,
         method: Any = "auto",
-        tol: float = 1e-14,
+        tol: float = 1e-18,
         max_iter: int | None = 1000,
         max_seconds: float | None = None,
         random_state: int | None = None,

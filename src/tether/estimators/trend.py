@@ -72,7 +72,7 @@ class TrendFilter(RegressorMixin, LinearEstimator):
         order: int = 2,
         monotonic: str | None = None,
         method: Any = "auto",
-        tol: float = 1e-14,
+        tol: float = 1e-18,
         max_iter: int | None = 1000,
         max_seconds: float | None = None,
         random_state: int | None = None,

@@ -44,7 +44,7 @@ class Fit:
         """Twice the losses above what is best for each sample alone."""
         samples, loss = self.samples, self.samples.objective.loss
         losses = loss.values(samples.predictions, samples.objective.y) - loss.floors(samples.objective.y)
-        return 2.0 * float(samples.weights @ losses)
+        return max(0.0, 2.0 * float(samples.weights @ losses))
 
     @lazy
     def pearson(self) -> float:

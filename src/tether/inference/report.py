@@ -12,14 +12,14 @@ from tether.constraints import Affine
 from tether.inference.covariance import covariance_of, inverse_on
 from tether.inference.distributions import Normal
 from tether.inference.equations import Equations, equations_of
-from tether.inference.hypotheses import Evidence, relaxations, score_test, wald_test
+from tether.inference.hypotheses import Evidence, Relaxation, relaxations, score_test, wald_test
 from tether.inference.information import Samples
 from tether.inference.likelihood import Fit
 from tether.inference.summary import Summary, summary_of
 from tether.inputs import number, switch
 from tether.lazy import lazy
 from tether.objectives import GLM
-from tether.run.solution import Solution
+from tether.run.solution import Solution, Status
 from tether.solve import solve
 
 FIXED = 1e-10  # of what a standard error would be without the equations: less is rounding
@@ -107,15 +107,8 @@ class Inference:
 
     def score_tests(self) -> list[Evidence]:
         """Return Rao's score test of each equation, the others kept, and of all together."""
-        score = self.fit.samples.score
-
-        def inverse(left: Equations) -> Array:
-            return inverse_on(self.hessian, left, self.names)
-
-        return [
-            score_test(relaxed, score, inverse, self.fit.dispersion)
-            for relaxed in relaxations(self.equations)
-        ]
+        score, dispersion = self.fit.samples.score, self.fit.dispersion
+        return [score_test(relaxed, score, dispersion) for relaxed in self._relaxations]
 
     def likelihood_ratio_tests(self) -> list[Evidence]:
         """Return the likelihood-ratio test of each equation, the others kept, and of all together.
@@ -123,13 +116,17 @@ class Inference:
         The model is fitted once more without each of them.
         """
         found = list[Evidence]()
-        for relaxed in relaxations(self.equations):
+        for relaxed in self._relaxations:
             if relaxed.df == 0:
                 found.append(Evidence.of(relaxed.hypothesis, np.nan, 0))
                 continue
             larger = self._refitted(relaxed.left)
             found.append(Evidence.of(relaxed.hypothesis, larger.statistic_against(self.fit), relaxed.df))
         return found
+
+    @lazy
+    def _relaxations(self) -> list[Relaxation]:
+        return relaxations(self.equations, self.hessian)
 
     def _refitted(self, equations: Equations) -> Fit:
         objective = self.fit.samples.objective
@@ -281,6 +278,8 @@ def _require_inference(objective: GLM, solution: Solution) -> None:
             f"inference is for models with one output, got {objective.n_outputs}: with a coefficient for "
             "every class these are not determined."
         )
+    if solution.status not in (Status.CONVERGED, Status.EXHAUSTED):
+        raise ValueError(f"standard errors are not defined away from a minimum: {solution.message}.")
     if objective.ridge.largest > 0.0 or (solution.problem is not None and solution.problem.penalty):
         raise ValueError(
             "standard errors are not defined under a penalty, which biases the coefficients; fit without one."
