@@ -157,7 +157,7 @@ def test_there_are_no_standard_errors_away_from_a_minimum():
         separated = ConstrainedGLM("binomial").fit(X, (X["age"] > 0).astype(float))
     with pytest.raises(ValueError, match="standard errors are not defined away from a minimum: F has no"):
         separated.summary()
-    with pytest.warns(ConvergenceWarning, match="max_rounds is used up.*; raise max_iter"):
+    with pytest.warns(ConvergenceWarning, match=r"max_rounds is used up.*; raise max_iter"):
         early = poisson(max_iter=1)
     with pytest.raises(ValueError, match="away from a minimum: max_rounds is used up"):
         early.inference()
@@ -165,6 +165,6 @@ def test_there_are_no_standard_errors_away_from_a_minimum():
 
 @pytest.mark.parametrize("cov_type", ["nonrobust", "HC1"])
 def test_as_many_coefficients_as_samples_leave_no_spread(cov_type):
-    with pytest.raises(ValueError, match="more samples than free coefficients, got 4 .* and 4; add samples"):
+    with pytest.raises(ValueError, match=r"more samples than free coefficients, got 4 .* and 4; add samples"):
         ConstrainedGLM().fit(X[:4], Y[:4]).inference(cov_type)
     assert ConstrainedGLM("poisson").fit(X[:4], [1, 2, 1, 3]).inference().deviance >= 0.0

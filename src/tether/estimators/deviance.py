@@ -5,14 +5,17 @@ from typing import Any
 import numpy as np
 
 from tether.arrays import Array
+from tether.estimators.table import shifted
 from tether.objectives.losses import Loss
 
 
-def explained(loss: Loss, z: Array, y: Any, weights: Array | None) -> float:
-    """Return 1 - deviance / deviance of the best constant prediction; 0 where that explains everything."""
+def explained(loss: Loss, z: Array, labels: Any, weights: Array | None, offset: Array | None = None) -> float:
+    """Return 1 - deviance / deviance of the best constant, beside the offset; 0 where that explains all."""
+    y = loss.prepare(labels)
     floors = np.broadcast_to(loss.floors(y), len(y))
+    z = shifted(z, offset)
     if z.ndim == 1:
-        null = np.full(len(y), loss.best_constant(y, weights))
+        null = shifted(np.full(len(y), loss.best_constant(y, weights, offset)), offset)
     else:
         counts = np.bincount(y, weights=weights, minlength=z.shape[1])
         with np.errstate(divide="ignore"):

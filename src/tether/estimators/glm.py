@@ -11,13 +11,13 @@ from tether.arrays import Array
 from tether.estimators.base import LinearEstimator, Path
 from tether.estimators.bounds import bounds_of
 from tether.estimators.deviance import explained
-from tether.estimators.families import Settings, labels_of, loss_of, require_family
+from tether.estimators.families import Settings, labels_of, loss_of, places_among, require_family
 from tether.estimators.fitting import Plan
 from tether.estimators.monotonic import monotonic_rows
 from tether.estimators.penalties import elastic_net
 from tether.estimators.restrictions import Restrictions
 from tether.estimators.rows import equations, inequalities
-from tether.estimators.table import Table, checked_offset, checked_table
+from tether.estimators.table import Table, checked_offset, checked_table, shifted, weights_of
 from tether.estimators.variables import Variables
 from tether.inference.distributions import distribution_of
 
@@ -69,7 +69,8 @@ class ConstrainedGLM(RegressorMixin, LinearEstimator):
     monotonic_constraints : dict, optional
         By name "increasing" or "decreasing": a column has a coefficient of that sign; the columns that an
         encoder or splines made of a variable, ``age_30, age_40, ...``, have rising or falling coefficients
-        in this order. A level that the encoder dropped is none of them: bound the next one yourself.
+        in the order of these numbers, or of the columns where they end otherwise. A level that the encoder
+        dropped is none of them: bound the next one yourself.
     constraints : list, optional
         Expressions such as ``"x1 + x2 == x3"``, ``"sum == 0"``, ``"age_30 <= age_40"``, ``"0 <= x <= 1"`` in
         the names of the columns (x0, x1, ... for arrays); SciPy's LinearConstraint and Bounds;
@@ -205,7 +206,8 @@ class ConstrainedGLM(RegressorMixin, LinearEstimator):
     def _table(self, X: Any, y: Any, sample_weight: Any, offset: Any, exposure: Any) -> Table:
         require_family(self.family)
         table = checked_table(self, X, y, sample_weight)
-        labels = labels_of(self.family, table.y)
+        labels = labels_of(self.family, table.y, table.weights)
+        self.__dict__.pop("classes_", None)  # of labels that were fitted before
         if labels.classes is not None:
             self.classes_ = labels.classes
         shifts = checked_offset(offset, exposure, table.n_samples, self.family in POSITIVE)
@@ -220,6 +222,9 @@ class ConstrainedGLM(RegressorMixin, LinearEstimator):
 
     def _restrictions(self, variables: Variables) -> Restrictions:
         found = super()._restrictions(variables)
+        for matrix, right in (("A_eq", "b_eq"), ("A_ineq", "b_ineq")):
+            if getattr(self, matrix) is None and getattr(self, right) is not None:
+                raise ValueError(f"{right} must be left out without {matrix}, which it belongs to.")
         if self.A_eq is not None:
             found = found.with_block(equations(variables, ("A_eq", "b_eq"), self.A_eq, self.b_eq))
         if self.A_ineq is not None:
@@ -233,8 +238,7 @@ class ConstrainedGLM(RegressorMixin, LinearEstimator):
     def linear_predictor(self, X: Any, offset: Any = None, exposure: Any = None) -> Array:
         """Return X b and the intercept, with the offset: (n,), or (n, n_classes) for "multinomial"."""
         z = self._linear(X)
-        shifts = checked_offset(offset, exposure, len(z), self.family in POSITIVE)
-        return z if shifts is None else z + shifts
+        return shifted(z, checked_offset(offset, exposure, len(z), self.family in POSITIVE))
 
     def predict(self, X: Any, offset: Any = None, exposure: Any = None) -> Array:
         """Return the means that the model predicts.
@@ -251,13 +255,14 @@ class ConstrainedGLM(RegressorMixin, LinearEstimator):
     def score(
         self, X: Any, y: Any, sample_weight: Any = None, offset: Any = None, exposure: Any = None
     ) -> float:
-        """Return D^2, the share of the deviance that is explained; R^2 for the normal family."""
-        z = self.linear_predictor(X, offset, exposure)
-        labels = np.asarray(y)
-        if hasattr(self, "classes_"):
-            labels = np.searchsorted(self.classes_, labels)
-        weights = None if sample_weight is None else np.asarray(sample_weight, dtype=float)
-        return explained(self._loss, z, self._loss.prepare(labels), weights)
+        """Return D^2, the share of the deviance that is explained; R^2 for the normal family.
+
+        It is compared with a model that has an intercept only, and the same offset and exposure.
+        """
+        z = self._linear(X)
+        labels = places_among(self.classes_, y) if hasattr(self, "classes_") else np.asarray(y)
+        shifts = checked_offset(offset, exposure, len(z), self.family in POSITIVE)
+        return explained(self._loss, z, labels, weights_of(sample_weight, len(z)), shifts)
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

@@ -11,7 +11,7 @@ from tether.estimators.base import LinearEstimator, Path
 from tether.estimators.deviance import explained
 from tether.estimators.fitting import Plan
 from tether.estimators.penalties import factors
-from tether.estimators.table import Table, checked_offset, checked_table
+from tether.estimators.table import Table, checked_offset, checked_table, shifted, weights_of
 from tether.estimators.variables import Variables
 from tether.objectives.losses import Poisson
 
@@ -92,8 +92,7 @@ class ConstrainedPoisson(RegressorMixin, LinearEstimator):
     def linear_predictor(self, X: Any, offset: Any = None, exposure: Any = None) -> Array:
         """Return the logarithms of the means."""
         z = self._linear(X)
-        shifts = checked_offset(offset, exposure, len(z), log_link=True)
-        return z if shifts is None else z + shifts
+        return shifted(z, checked_offset(offset, exposure, len(z), log_link=True))
 
     def predict(self, X: Any, offset: Any = None, exposure: Any = None) -> Array:
         """Return the expected counts, for an exposure of 1 unless one is given."""
@@ -102,10 +101,13 @@ class ConstrainedPoisson(RegressorMixin, LinearEstimator):
     def score(
         self, X: Any, y: Any, sample_weight: Any = None, offset: Any = None, exposure: Any = None
     ) -> float:
-        """Return D^2, the share of the deviance that is explained."""
-        weights = None if sample_weight is None else np.asarray(sample_weight, dtype=float)
-        z = self.linear_predictor(X, offset, exposure)
-        return explained(self._loss, z, self._loss.prepare(y), weights)
+        """Return D^2, the share of the deviance that is explained.
+
+        It is compared with a model that has an intercept only, and the same offset and exposure.
+        """
+        z = self._linear(X)
+        shifts = checked_offset(offset, exposure, len(z), log_link=True)
+        return explained(self._loss, z, y, weights_of(sample_weight, len(z)), shifts)
 
     def path(
         self,

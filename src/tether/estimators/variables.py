@@ -39,8 +39,9 @@ class Variables(NamedTuple):
         return tuple(f"{name}[{label}]" for name in self.names for label in self.classes)
 
     def rows(self, argument: str, matrix: Any) -> sparse.csr_array:
-        """Return a matrix over columns as one over all names; columns of a data frame are found by name."""
-        checked = sparse.csr_array(fresh_matrix(argument, matrix))
+        """Return a matrix over columns as one over all names; those of data frames and series go by name."""
+        wide = matrix if sparse.issparse(matrix) or np.ndim(matrix) != 1 else np.atleast_2d(matrix)
+        checked = sparse.csr_array(fresh_matrix(argument, wide))
         own = column_names(matrix)
         if own is not None and not is_counted(own):
             places = [self.place(argument, name) for name in own]
