@@ -174,3 +174,13 @@ def test_proportions_with_trials_are_counted_labels():
     rows = np.repeat(np.arange(N), trials)
     labels = np.concatenate([np.arange(n) < k for n, k in zip(trials, wins, strict=True)])
     same(shares, ConstrainedGLM("binomial").fit(X[rows], labels))
+
+
+@pytest.mark.parametrize("family", ["normal", "binomial", "huber"])
+def test_scores_count_every_label_however_many(family):
+    y = (np.arange(20_000) % 5 == 0).astype(float)  # every fifth: a few of them would mislead
+    x = RNG.standard_normal((len(y), 1))
+    model = ConstrainedGLM(family, delta=10.0).fit(x, y)
+    alone = ConstrainedGLM(family, delta=10.0).fit(np.zeros_like(x), y)
+    losses = [one.solution_.fun - np.mean(one.objective_.loss.floors(y)) for one in (model, alone)]
+    assert model.score(x, y) == pytest.approx(1.0 - losses[0] / losses[1], abs=1e-10)
