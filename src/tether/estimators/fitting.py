@@ -2,7 +2,7 @@
 
 import warnings
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -12,6 +12,7 @@ from sklearn.utils import check_random_state
 
 from tether.arrays import Array
 from tether.constraints import Affine
+from tether.estimators.centring import centre_of
 from tether.estimators.restrictions import Restrictions
 from tether.estimators.table import Table
 from tether.inputs import positive, positive_integer
@@ -77,26 +78,37 @@ class Fitted(NamedTuple):
 
 def fit(table: Table, plan: Plan, accuracy: Accuracy, start: Array | None = None) -> Fitted:
     """Return the solution for a table; a run that did not get there is a warning in its own words."""
-    objective = objective_of(table, plan)
-    solution = solve(
-        objective,
-        [*plan.restrictions.for_solve(), *_identified(objective, plan)] or None,
-        _method(accuracy.method, objective, plan),
-        penalty=_penalty(plan) or None,
-        x0=None if objective.loss.quadratic else first_guess(objective) if start is None else start,
-        rtol=_reachable(positive("tol", accuracy.tol), table.X),
-        seed=accuracy.seed,
-        max_rounds=None if accuracy.max_iter is None else positive_integer("max_iter", accuracy.max_iter),
-        max_seconds=accuracy.max_seconds,
-    )
+    objective, centre = objective_of(table, plan), centre_of(table.X, plan.restrictions)
+    reachable = accuracy._replace(tol=_reachable(positive("tol", accuracy.tol), table.X.dtype))
+    if centre is None:
+        solution = _solved(objective, plan, reachable, start)
+    else:
+        inner = replace(plan, restrictions=centre.restricted(plan.restrictions))
+        around = objective_of(table._replace(X=centre.around(table.X)), inner)
+        solution = _solved(around, inner, reachable, None if start is None else centre.inward(start))
+        solution = replace(solution, x=centre.outward(solution.x))
     if not (solution.success or _is_as_good_as_it_gets(solution)):
         warnings.warn(f"{solution.message}{_remedy(solution)}.", ConvergenceWarning, stacklevel=4)
     return Fitted(objective, solution, plan.restrictions, plan.penalised)
 
 
-def _reachable(tol: float, X: Any) -> float:
-    """Return an accuracy that numbers of a table allow: of half of them, the square of their rounding."""
-    return max(tol, float(np.finfo(X.dtype).eps) ** 2)
+def _solved(objective: GLM, plan: Plan, accuracy: Accuracy, start: Array | None) -> Solution:
+    return solve(
+        objective,
+        [*plan.restrictions.for_solve(), *_identified(objective, plan)] or None,
+        _method(accuracy.method, objective, plan),
+        penalty=_penalty(plan) or None,
+        x0=None if objective.loss.quadratic else first_guess(objective) if start is None else start,
+        rtol=accuracy.tol,
+        seed=accuracy.seed,
+        max_rounds=None if accuracy.max_iter is None else positive_integer("max_iter", accuracy.max_iter),
+        max_seconds=accuracy.max_seconds,
+    )
+
+
+def _reachable(tol: float, dtype: Any) -> float:
+    """Return an accuracy that numbers allow: coefficients have their digits, F has twice as many."""
+    return max(tol, float(np.finfo(dtype).eps) ** 2)
 
 
 def _remedy(solution: Solution) -> str:
@@ -179,10 +191,18 @@ def _widened(D: Any, width: int) -> Any:
 
 
 def _identified(objective: GLM, plan: Plan) -> list[Any]:
-    """Return what tells several intercepts apart: their sum, which no prediction feels, is zero."""
+    """Return what tells coefficients of several classes apart: sums over classes, which no prediction feels.
+
+    Those of intercepts are zero unless a constraint names one; those of columns too, where neither a penalty
+    nor a constraint says anything of them.
+    """
     variables, outputs = plan.restrictions.variables, objective.n_outputs
     rows = plan.restrictions.rows
     named = rows is not None and rows.matrix[:, -outputs:].nnz > 0
-    if outputs == 1 or not variables.intercept or named:
+    sums = np.zeros(variables.width, dtype=bool)
+    sums[-1:] = variables.intercept and not named
+    sums[: len(variables.columns)] |= rows is None and plan.restrictions.lower is None and not plan.penalised
+    if outputs == 1 or not sums.any():
         return []
-    return [Affine(np.append(np.zeros(objective.dim - outputs), np.ones(outputs)), 0.0)]
+    over = sparse.eye_array(variables.width).tocsr()[sums]
+    return [Affine(sparse.csr_array(sparse.kron(over, np.ones((1, outputs)))))]
