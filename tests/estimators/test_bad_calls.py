@@ -180,6 +180,16 @@ WRONG = {
         "X must hold positive parts of a whole, got 0, which has no logarithm; give a pseudo_count",
     ),
     "total": (face(NonNegativeRegressor, total=-1.0), "total must be a finite number > 0, got -1.0"),
+    "edges that are none": (
+        face(FusedLasso, edges=["age"]),
+        "edges must be a list of pairs of columns, by name",
+    ),
+    "edge to nowhere": (face(FusedLasso, edges=[(0, 7)]), "numbers of columns below 3, got 7"),
+    "path of one": (
+        lambda: ConstrainedRidge().path(X, Y, 0.1),
+        "alphas must be one-dimensional, got shape ()",
+    ),
+    "empty path": (lambda: ConstrainedRidge().path(X, Y, []), "alphas must hold at least one number"),
     "unknown neighbour": (face(FusedLasso, edges=[("age", "powr")]), "perhaps 'power' is meant"),
     "D": (face(GeneralizedLasso, D=np.ones((1, 2))), "D must have one column for each of the 3 columns of X"),
     "several times": (
@@ -208,6 +218,10 @@ WRONG = {
     "short sensitive": (
         face(FairLogisticRegression, y=LABELS, fit={"sensitive_features": [1, 2]}),
         "sensitive_features must have one row for each of the 30 rows of X",
+    ),
+    "unknown group": (
+        face(FairLogisticRegression, y=LABELS, fit={"sensitive_features": ["a", None, pd.NA] * 10}),
+        "sensitive_features must be known of every row, got None or NaN",
     ),
     "negative band": (
         face(FairLogisticRegression, y=LABELS, sensitive_cols=[0], covariance_threshold=-0.1),

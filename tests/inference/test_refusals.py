@@ -58,6 +58,10 @@ REFUSED = {
         lambda: poisson().inference("cluster", groups=[1, 2]),
         "groups must have one entry for each of the 60 samples, got shape (2,)",
     ),
+    "unknown groups": (
+        lambda: poisson().inference("cluster", groups=np.where(X["age"] > 0, 1.0, np.nan)),
+        "groups must say of every sample where it belongs, got None or NaN",
+    ),
     "one group": (lambda: poisson().inference("cluster", groups=np.ones(60)), "at least 2 different ones"),
     "singular": (
         lambda: doubled().inference(),

@@ -5,7 +5,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from scipy import sparse
 
-from tether.inputs import fresh_matrix
+from tether.inputs import fresh_matrix, shown
 from tether.names import INTERCEPT, Names, column_names, nearest
 
 
@@ -69,3 +69,18 @@ class Variables(NamedTuple):
 def is_counted(names: Names) -> bool:
     """Say whether names are numbers that nobody gave."""
     return names == tuple(map(str, range(len(names))))
+
+
+def column_place(argument: str, column: Any, columns: Names) -> int:
+    """Return where a column is that a user gives by name or by number, or refuse it."""
+    if isinstance(column, str):
+        if column not in columns:
+            raise ValueError(
+                f"{argument} has the name {column!r}, which is no column of X; {nearest(column, columns)}."
+            )
+        return columns.index(column)
+    if isinstance(column, bool) or not isinstance(column, int | np.integer) or not 0 <= column < len(columns):
+        raise ValueError(
+            f"{argument} must hold names or numbers of columns below {len(columns)}, got {shown(column)}."
+        )
+    return int(column)

@@ -98,7 +98,9 @@ class Inference:
 
     @property
     def _distribution(self) -> Any:
-        return student(self.fit.df_resid) if self.use_t else norm
+        if not self.use_t:
+            return norm
+        return student(self.fit.df_resid if self.groups is None else len(np.unique(self.groups)) - 1)
 
     def conf_int(self, alpha: float = 0.05) -> Array:
         """Return confidence intervals, (p, 2), that miss with probability alpha."""
@@ -227,7 +229,8 @@ def infer(
         Whether the expected second derivatives of the loss are used instead of those at the data; they are
         the same for normal, binomial and Poisson models.
     use_t : bool, optional
-        Whether ratios are compared with Student's distribution; by default for normal models.
+        Whether ratios are compared with Student's distribution; by default for normal models. It has n - k
+        degrees of freedom, for "cluster" G - 1.
     response : str
         What the labels are called in the summary.
 
