@@ -218,7 +218,7 @@ def test_an_intercept_that_is_named_is_named_at_zero_wherever_columns_are():
     np.testing.assert_allclose(path.coefs[1], single.coef_, atol=1e-8)
 
 
-def test_an_infinite_C_is_no_penalty():
+def test_an_infinite_c_is_no_penalty():
     free = ConstrainedLogisticRegression(penalty=None).fit(X, Y["binomial"])
     np.testing.assert_array_equal(
         ConstrainedLogisticRegression(C=np.inf).fit(X, Y["binomial"]).coef_, free.coef_

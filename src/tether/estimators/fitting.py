@@ -22,6 +22,7 @@ from tether.penalties import L1
 from tether.run.solution import Solution, Status
 from tether.solve import solve
 
+DIGITS = 1e-14  # relative: what rounding leaves of differences of values of F
 ROUNDED = 1e-6  # of the objective, or of its first slope: what is left is no reason for a warning
 
 
@@ -79,7 +80,7 @@ class Fitted(NamedTuple):
 def fit(table: Table, plan: Plan, accuracy: Accuracy, start: Array | None = None) -> Fitted:
     """Return the solution for a table; a run that did not get there is a warning in its own words."""
     objective, centre = objective_of(table, plan), centre_of(table.X, plan.restrictions)
-    reachable = accuracy._replace(tol=_reachable(positive("tol", accuracy.tol), table.X.dtype))
+    reachable = accuracy._replace(tol=_reachable(positive("tol", accuracy.tol), plan, table.X.dtype))
     if centre is None:
         solution = _solved(objective, plan, reachable, start)
     else:
@@ -106,9 +107,14 @@ def _solved(objective: GLM, plan: Plan, accuracy: Accuracy, start: Array | None)
     )
 
 
-def _reachable(tol: float, dtype: Any) -> float:
-    """Return an accuracy that numbers allow: coefficients have their digits, F has twice as many."""
-    return max(tol, float(np.finfo(dtype).eps) ** 2)
+def _reachable(tol: float, plan: Plan, dtype: Any) -> float:
+    """Return an accuracy that rounding allows: coefficients have the digits of the data, F twice as many.
+
+    That is so where Newton's decrement bounds the gap; other bounds are differences of values of F, or slopes.
+    """
+    smooth = plan.restrictions.plain and not any(np.any(np.asarray(lam) > 0.0) for lam, _ in plan.l1)
+    by_decrement = smooth and (plan.loss.quadratic or np.isfinite(plan.loss.concordance))
+    return max(tol, float(np.finfo(dtype).eps) ** 2, 0.0 if by_decrement else DIGITS)
 
 
 def _remedy(solution: Solution) -> str:

@@ -83,7 +83,8 @@ class ConstrainedGLM(RegressorMixin, LinearEstimator):
     method : str or Method
         How to search, as for `tether.solve`.
     tol : float
-        How accurate the objective has to be, relative to its size.
+        How accurate the objective has to be, relative to its size; rounding may allow less, and then what
+        was reached counts as enough if that is a millionth.
     max_iter, max_seconds : optional
         Budgets: rounds and seconds.
     random_state : int, optional
