@@ -34,6 +34,10 @@ REFUSED = {
         "not defined while inequalities hold as equations, and age <= 0 does; state it as an equation or",
     ),
     "active bound": (lambda: poisson(upper_bounds={"age": 0.0}).inference(), "and the bound of age does"),
+    "active bound beside an equation": (
+        lambda: poisson(constraints="age == power", upper_bounds={"age": 0.0}).inference(),
+        "and the bound of age does",
+    ),
     "two active": (lambda: poisson(constraints=["age <= 0", "km >= 1"]).inference(), "(and 1 more)"),
     "huber": (
         lambda: ConstrainedGLM("huber").fit(X, Y).inference(),

@@ -60,7 +60,12 @@ class Plan:
     @property
     def penalised(self) -> bool:
         """Whether anything but the loss counts."""
-        return bool(np.any(self.l2 > 0.0)) or any(np.any(np.asarray(lam) > 0.0) for lam, _ in self.l1)
+        return bool(np.any(self.l2 > 0.0)) or self.kinked
+
+    @property
+    def kinked(self) -> bool:
+        """Whether absolute values count."""
+        return any(np.any(np.asarray(lam) > 0.0) for lam, _ in self.l1)
 
 
 class Fitted(NamedTuple):
@@ -69,7 +74,6 @@ class Fitted(NamedTuple):
     objective: GLM
     solution: Solution
     restrictions: Restrictions
-    penalised: bool
 
     @property
     def weights(self) -> Array:
@@ -90,7 +94,7 @@ def fit(table: Table, plan: Plan, accuracy: Accuracy, start: Array | None = None
         solution = replace(solution, x=centre.outward(solution.x))
     if not (solution.success or _is_as_good_as_it_gets(solution)):
         warnings.warn(f"{solution.message}{_remedy(solution)}.", ConvergenceWarning, stacklevel=4)
-    return Fitted(objective, solution, plan.restrictions, plan.penalised)
+    return Fitted(objective, solution, plan.restrictions)
 
 
 def _solved(objective: GLM, plan: Plan, accuracy: Accuracy, start: Array | None) -> Solution:
@@ -110,9 +114,9 @@ def _solved(objective: GLM, plan: Plan, accuracy: Accuracy, start: Array | None)
 def _reachable(tol: float, plan: Plan, dtype: Any) -> float:
     """Return an accuracy that rounding allows: coefficients have the digits of the data, F twice as many.
 
-    That is so where Newton's decrement bounds the gap; other bounds are differences of values of F, or slopes.
+    That is so where Newton's decrement bounds the gap; else values of F, or slopes, have to do.
     """
-    smooth = plan.restrictions.plain and not any(np.any(np.asarray(lam) > 0.0) for lam, _ in plan.l1)
+    smooth = plan.restrictions.plain and not plan.kinked
     by_decrement = smooth and (plan.loss.quadratic or np.isfinite(plan.loss.concordance))
     return max(tol, float(np.finfo(dtype).eps) ** 2, 0.0 if by_decrement else DIGITS)
 

@@ -11,14 +11,13 @@ from sklearn.utils.validation import _check_sample_weight, check_is_fitted
 from tether.arrays import Array
 from tether.estimators.base import LinearEstimator
 from tether.estimators.fitting import Plan
+from tether.estimators.monotonic import SIGNS
 from tether.estimators.restrictions import Restrictions
 from tether.estimators.rows import Block
 from tether.estimators.table import Table
 from tether.estimators.variables import Variables
 from tether.inputs import nonnegative, positive_integer, shown
 from tether.objectives.losses import Squared
-
-SIGNS = {"increasing": 1.0, "decreasing": -1.0}
 
 
 class TrendFilter(RegressorMixin, LinearEstimator):

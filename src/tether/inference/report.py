@@ -15,11 +15,12 @@ from tether.inference.equations import Equations, equations_of
 from tether.inference.hypotheses import Evidence, Relaxation, relaxations, score_test, wald_test
 from tether.inference.information import Samples
 from tether.inference.likelihood import Fit
+from tether.inference.refusals import require_free, require_model
 from tether.inference.summary import Summary, summary_of
 from tether.inputs import number, switch
 from tether.lazy import lazy
 from tether.objectives import GLM
-from tether.run.solution import Solution, Status
+from tether.run.solution import Solution
 from tether.solve import solve
 
 FIXED = 1e-10  # of what a standard error would be without the equations: less is rounding
@@ -248,9 +249,9 @@ def infer(
     >>> [round(test.pvalue, 3) for test in found.score_tests()]
     [0.211]
     """
-    _require_inference(objective, solution)
+    require_model(objective, solution)
     equations = equations_of(constraints, objective.dim, objective.labels, objective.names)
-    _require_free(solution, equations)
+    require_free(solution, equations)
     fit = Fit(Samples(objective, solution.x), objective.dim - equations.rank)
     known = fit.samples.distribution
     if known is None and cov_type == "nonrobust":
@@ -271,43 +272,3 @@ def infer(
     )
     found.covariance  # noqa: B018, so that what cannot be had is refused here
     return found
-
-
-def _require_inference(objective: GLM, solution: Solution) -> None:
-    if not isinstance(objective, GLM):
-        raise TypeError(f"objective must be a tether.GLM for inference, got {type(objective).__name__}.")
-    if objective.n_outputs > 1:
-        raise ValueError(
-            f"inference is for models with one output, got {objective.n_outputs}: with a coefficient for "
-            "every class these are not determined."
-        )
-    if solution.status not in (Status.CONVERGED, Status.EXHAUSTED):
-        raise ValueError(f"standard errors are not defined away from a minimum: {solution.message}.")
-    if objective.ridge.largest > 0.0 or (solution.problem is not None and solution.problem.penalty):
-        raise ValueError(
-            "standard errors are not defined under a penalty, which biases the coefficients; fit without one."
-        )
-
-
-def _require_free(solution: Solution, equations: Equations) -> None:
-    """Refuse inequalities and bounds that hold as equations without being some."""
-    active, problem = solution.active, solution.problem
-    if active is None or problem is None:
-        return
-    rows = [label.at(k) for label in problem.inequalities for k in range(label.size)]
-    bounds = [f"the bound of {problem.variables.at(j)}" for j in range(problem.dim)]
-    fixed = {f"the bound of {label.split(' == ')[0]}" for label in equations.labels}
-    held = _held(rows, active.inequalities, set(equations.labels)) + _held(bounds, active.bounds, fixed)
-    if held:
-        raise ValueError(
-            f"standard errors are not defined while inequalities hold as equations, and {held[0]} does"
-            f"{f' (and {len(held) - 1} more)' if len(held) > 1 else ''}; state it as an equation or drop it."
-        )
-
-
-def _held(labels: list[str], active: Any, equations: set[str]) -> list[str]:
-    if active is None:
-        return []
-    return [
-        label for label, side in zip(labels, active, strict=False) if side != 0 and label not in equations
-    ]

@@ -12,7 +12,6 @@ if TYPE_CHECKING:
 
 UNTESTED = "An equation with 0 df is implied by others, or only tells coefficients apart."
 WIDTH = 78  # letters a line
-LONGEST_NAME = 30  # letters of a name, of which the rest is cut
 COLUMNS = 10  # letters of a column of numbers
 Row = tuple[str, ...]
 Pair = tuple[str, str]
