@@ -1,30 +1,28 @@
 """Generalised linear models with constraints, in the words of actuaries."""
 
-from collections.abc import Mapping, Sequence
-from typing import Any, Self
+from collections.abc import Mapping
+from typing import Any
 
 import numpy as np
 from scipy.special import softmax
-from sklearn.base import RegressorMixin
 
 from tether.arrays import Array
-from tether.estimators.base import LinearEstimator, Path
 from tether.estimators.bounds import bounds_of
-from tether.estimators.deviance import explained
+from tether.estimators.exposed import ExposedEstimator
 from tether.estimators.families import Settings, labels_of, loss_of, places_among, require_family
 from tether.estimators.fitting import Plan
 from tether.estimators.monotonic import monotonic_rows
 from tether.estimators.penalties import elastic_net
 from tether.estimators.restrictions import Restrictions
 from tether.estimators.rows import equations, inequalities
-from tether.estimators.table import Table, checked_offset, checked_table, shifted, weights_of
+from tether.estimators.table import Table
 from tether.estimators.variables import Variables
 from tether.inference.distributions import distribution_of
 
 POSITIVE = ("poisson", "gamma", "tweedie")
 
 
-class ConstrainedGLM(RegressorMixin, LinearEstimator):
+class ConstrainedGLM(ExposedEstimator):
     r"""A generalised linear model whose coefficients keep to linear equations and inequalities.
 
     .. math:: \min_\beta \frac{1}{\sum_i w_i} \sum_i w_i \, \mathrm{loss}(x_i^\top \beta + \beta_0 + o_i, y_i)
@@ -171,49 +169,21 @@ class ConstrainedGLM(RegressorMixin, LinearEstimator):
         self.max_seconds = max_seconds
         self.random_state = random_state
 
-    def fit(
-        self, X: Any, y: Any, sample_weight: Any = None, offset: Any = None, exposure: Any = None
-    ) -> Self:
-        """Fit the model.
+    @property
+    def _log_link(self) -> bool:
+        return self.family in POSITIVE
 
-        Parameters
-        ----------
-        X : array, sparse matrix or DataFrame of shape (n_samples, n_features)
-            The data.
-        y : array of shape (n_samples,)
-            The responses.
-        sample_weight : array of shape (n_samples,), optional
-            Weights >= 0.
-        offset : array of shape (n_samples,), optional
-            What is added to the linear predictor.
-        exposure : array of shape (n_samples,), optional
-            For families with a logarithmic link: log(exposure) is added to the linear predictor.
-        """
-        self._learn(self._solve(self._table(X, y, sample_weight, offset, exposure)))
-        return self
-
-    def path(
-        self,
-        X: Any,
-        y: Any,
-        alphas: Sequence[float],
-        sample_weight: Any = None,
-        offset: Any = None,
-        exposure: Any = None,
-    ) -> Path:
-        """Return the models for several alphas, each begun where the one before ended."""
-        return self._along(self._table(X, y, sample_weight, offset, exposure), "alpha", alphas)
-
-    def _table(self, X: Any, y: Any, sample_weight: Any, offset: Any, exposure: Any) -> Table:
+    def _labelled(self, table: Table) -> Table:
         require_family(self.family)
-        table = checked_table(self, X, y, sample_weight)
         labels = labels_of(self.family, table.y, table.weights)
         self.__dict__.pop("classes_", None)  # of labels that were fitted before
         if labels.classes is not None:
             self.classes_ = labels.classes
-        shifts = checked_offset(offset, exposure, table.n_samples, self.family in POSITIVE)
         classes = tuple(map(str, self.classes_)) if self.family == "multinomial" else ()
-        return table._replace(y=labels.y, offset=shifts, classes=classes)
+        return table._replace(y=labels.y, classes=classes)
+
+    def _learned_labels(self, y: Any) -> Any:
+        return places_among(self.classes_, y) if hasattr(self, "classes_") else y
 
     def _plan(self, table: Table, variables: Variables) -> Plan:
         settings = Settings(self.power, self.delta, self.quantile, self.bandwidth)
@@ -236,36 +206,8 @@ class ConstrainedGLM(RegressorMixin, LinearEstimator):
             found = found.within(*bounds_of(variables.columns, self.lower_bounds, self.upper_bounds))
         return found
 
-    def linear_predictor(self, X: Any, offset: Any = None, exposure: Any = None) -> Array:
-        """Return X b and the intercept, with the offset: (n,), or (n, n_classes) for "multinomial"."""
-        z = self._linear(X)
-        return shifted(z, checked_offset(offset, exposure, len(z), self.family in POSITIVE))
-
-    def predict(self, X: Any, offset: Any = None, exposure: Any = None) -> Array:
-        """Return the means that the model predicts.
-
-        For "binomial" the probability of the second class (or of success), for "multinomial" those of all
-        classes, for "quantile-smoothed" the quantile.
-        """
-        z = self.linear_predictor(X, offset, exposure)
+    def _means(self, z: Array) -> Array:
         if self.family == "multinomial":
             return np.asarray(softmax(z, axis=1))
         distribution = distribution_of(self._loss)
         return z if distribution is None else distribution.mean(z)
-
-    def score(
-        self, X: Any, y: Any, sample_weight: Any = None, offset: Any = None, exposure: Any = None
-    ) -> float:
-        """Return D^2, the share of the deviance that is explained; R^2 for the normal family.
-
-        It is compared with a model that has an intercept only, and the same offset and exposure.
-        """
-        z = self._linear(X)
-        labels = places_among(self.classes_, y) if hasattr(self, "classes_") else np.asarray(y)
-        shifts = checked_offset(offset, exposure, len(z), self.family in POSITIVE)
-        return explained(self._loss, z, labels, weights_of(sample_weight, len(z)), shifts)
-
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.target_tags.positive_only = self.family in POSITIVE
-        return tags
