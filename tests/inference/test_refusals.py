@@ -142,6 +142,7 @@ def test_a_fixed_coefficient_is_said_to_be_fixed():
     text = str(poisson(constraints="age == 0.3").summary("HC1", alpha=0.1))
     assert re.search(r"age +0\.3000 +fixed", text) and "[0.05" in text and "0.95]" in text
     assert "Coefficients that the equations fix have no standard error." in text
+    assert "They go by the likelihood, not by the robust covariance." in text
 
 
 def test_an_equation_that_only_tells_levels_apart_has_errors_and_no_test():
