@@ -53,7 +53,6 @@ def test_what_is_no_objective_is_refused(objective):
     ("constraint", "said"),
     [
         (np.ones((1, 4)), "an array of shape (1, 4)"),
-        ("sum to one", "'sum to one'"),
         (tether.Affine, "<class 'tether.constraints.affine.Affine'>"),
         ((1, 2), "constraint[0]"),
     ],

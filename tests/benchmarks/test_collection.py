@@ -114,6 +114,7 @@ def test_a_solver_that_reaches_the_target_has_a_true_gap_below_it(name, tmp_path
     assert record["end"] == "reached" and record["gap"] <= 1.0 and record["projections"] >= 1
 
 
+@pytest.mark.slow
 def test_the_runner_writes_results_that_can_be_compared(tmp_path):
     store = tmp_path / "results.json"
     words = [

@@ -120,7 +120,7 @@ def test_random_walk_does_not_drift_off(form):
     rng = np.random.default_rng(2)
     A = rng.standard_normal((3, 8)) * np.array([[1e-8], [1.0], [1e8]])
     constraint = Affine(form(A), A @ rng.standard_normal(8))
-    steps = 100_000 if form is np.asarray else 20_000
+    steps = 20_000 if form is np.asarray else 5_000
     x = constraint.project(np.zeros(8))
     moved = x.copy()
     for step in rng.standard_normal((steps, 8)):

@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 from tether.kernels.catch_up import powers, shrunk, within
 from tether.kernels.sparse_pieces import enter, read_off
 
-MOMENTS = (0, 1, 2, 3, 10, 255, 256, 257, 1_000, 10_000, 65_536, 100_000)
-LOSSES = (0.0, 1e-12, 1e-9, 1e-5, 1e-3, 0.1, 0.999)
+MOMENTS = (0, 1, 2, 3, 10, 255, 256, 257, 1_000, 10_000, 65_536)
+LOSSES = (0.0, 1e-12, 1e-5, 1e-3, 0.1, 0.999)
 
 
 def at_once(w, below, above, lower, upper, loss, n):

@@ -96,7 +96,7 @@ def assert_agrees(objective: tether.GLM, walk: Walk) -> np.ndarray:
 @pytest.mark.parametrize(("loss", "kind", "ones"), MODELS)
 @pytest.mark.parametrize("pieces", KINDS)
 @pytest.mark.parametrize("anchored", [False, True], ids=["sgd", "svrg"])
-@pytest.mark.parametrize(("steps", "batch"), [(1, 1), (300, 1), (40, 3), (10, 20)])
+@pytest.mark.parametrize(("steps", "batch"), [(300, 1), (40, 3)])
 def test_a_walk_with_pieces_agrees_with_numpy(loss, kind, ones, pieces, anchored, steps, batch):
     objective = model(loss, kind, ones)
     chosen = KINDS[pieces](np.random.default_rng(2), objective.dim)
@@ -120,12 +120,12 @@ def test_walks_meet_zero_and_walls(loss):
     assert np.sum(ends["away from zero"] == 0.05) > 0 and np.sum(ends["away from zero"] == 0.4) > 0
 
 
-@pytest.mark.parametrize("kind", ["dense", "sparse"])
-@pytest.mark.parametrize("loss", ["squared", "multinomial"])
 @pytest.mark.parametrize("l2", [0.0, 1e-6, 1.0])
-@pytest.mark.parametrize("pieces", KINDS)
-def test_thousands_of_steps_agree_whatever_the_ridge(kind, loss, l2, pieces):
-    objective = model(loss, kind, ones=False, l2=l2)
+@pytest.mark.parametrize(
+    ("loss", "pieces"), [*(("squared", name) for name in KINDS), ("multinomial", "mixed")]
+)
+def test_thousands_of_steps_agree_whatever_the_ridge(loss, l2, pieces):
+    objective = model(loss, "sparse", ones=False, l2=l2)
     walk = walk_of(objective, KINDS[pieces](np.random.default_rng(2), objective.dim), 4000, 1, False)
     few = np.array([0, 1, 2])  # so that most columns wait for all the time
     order = np.where(np.arange(4000) % 1900 < 1899, 0, walk.batches[:, 0])

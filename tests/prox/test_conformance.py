@@ -10,7 +10,7 @@ from tether.prox.program import Quadratic
 
 from .cases import KINDS, draw
 
-SEEDS = range(25)
+SEEDS = range(12)
 EVERY = pytest.mark.parametrize("name", KINDS)
 
 

@@ -1,5 +1,11 @@
 """Multipliers and active constraints, by what they say."""
 
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tether.arrays import Array
 from tether.estimators.fitting import Fitted
 from tether.feasible import Multipliers
 
@@ -7,14 +13,25 @@ from tether.feasible import Multipliers
 def named_multipliers(fitted: Fitted) -> dict[str, float]:
     """Return the multipliers of rows and bounds."""
     rows, found = fitted.restrictions.rows, fitted.solution.multipliers
-    of_rows = found.inequalities if isinstance(found, Multipliers) else found
     named = dict[str, float]()
-    if rows is not None and of_rows is not None:
-        named |= dict(zip(rows.labels, of_rows[: len(rows.labels)].tolist(), strict=True))
+    if rows is not None and isinstance(found, Multipliers):
+        of_rows = _put_together(rows.equations, found.equalities, found.inequalities)
+        named |= dict(zip(rows.labels, of_rows.tolist(), strict=True))
+    elif rows is not None and isinstance(found, np.ndarray):
+        named |= dict(zip(rows.labels, found[: len(rows.labels)].tolist(), strict=True))
     if isinstance(found, Multipliers) and found.bounds is not None:
         bounds = found.bounds.tolist()
         named |= {label: bounds[j] for j, label in fitted.restrictions.bound_labels().items()}
     return named
+
+
+def _put_together(equations: NDArray[np.bool_], equal: Any, other: Any) -> Array:
+    """Return numbers of equations and of inequalities in the order of the rows, which come first in both."""
+    found = np.zeros(len(equations))
+    for places, numbers in ((np.flatnonzero(equations), equal), (np.flatnonzero(~equations), other)):
+        if len(places) and numbers is not None:
+            found[places] = numbers[: len(places)]
+    return found
 
 
 def active_labels(fitted: Fitted) -> list[str]:
@@ -24,7 +41,7 @@ def active_labels(fitted: Fitted) -> list[str]:
         return []
     found = list[str]()
     if rows is not None and active.inequalities is not None:
-        held = (active.inequalities[: len(rows.labels)] != 0) & ~rows.equations
+        held = _put_together(rows.equations, None, active.inequalities) != 0.0
         found += [label for label, holds in zip(rows.labels, held, strict=True) if holds]
     if active.bounds is not None:
         places = fitted.restrictions.bound_labels()

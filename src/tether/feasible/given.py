@@ -56,6 +56,10 @@ class Rows(NamedTuple):
     dense: NDArray[np.bool_]  # whether it was a row of a dense matrix
     label: NDArray[np.object_]  # its Label, where it was written as an expression, else None
 
+    def at(self, chosen: NDArray[np.bool_]) -> "Rows":
+        """Return some of them."""
+        return Rows(*(part[chosen] for part in self))  # type: ignore[arg-type]
+
 
 class Box(NamedTuple):
     """The narrowest bounds that were given, and by which items of the list."""
@@ -123,7 +127,7 @@ def read(constraints: Any, penalty: Any, dim: int, names: Names | None) -> Given
         given = _with_item(given, item, k)
     _require_consensus_alone(given)
     try:
-        return _with_rows_as_planes(given) if given.plain else given
+        return _with_rows_as_planes(given)
     except ValueError:
         if given.rows is None or not given.rows.label.any():
             raise
@@ -131,17 +135,19 @@ def read(constraints: Any, penalty: Any, dim: int, names: Names | None) -> Given
 
 
 def _with_rows_as_planes(given: Given) -> Given:
-    """Return equations only, in the order of the items."""
+    """Return expressions that are equations as planes, and where nothing but equations is left all rows."""
     rows = given.rows
     if rows is None:
         return given
     planes, equal = list(given.planes), rows.lower == rows.upper
+    equal &= given.plain | np.array([label is not None for label in rows.label], dtype=bool)
     for k in np.unique(rows.item[equal]):
         own = np.flatnonzero(equal & (rows.item == k))
         matrix = rows.matrix[own].toarray() if rows.dense[own[0]] else rows.matrix[own]
         labels = tuple(rows.label[own]) if rows.label[own[0]] else ()
         planes.append(Plane(Affine(matrix, rows.lower[own]), int(k), labels=labels))
-    return given._replace(planes=tuple(sorted(planes, key=lambda plane: plane.item)), rows=None)
+    rest = None if given.plain or equal.all() else rows.at(~equal)
+    return given._replace(planes=tuple(sorted(planes, key=lambda plane: plane.item)), rows=rest)
 
 
 def _with_item(given: Given, item: Any, k: int) -> Given:

@@ -24,10 +24,11 @@ class Multipliers(NamedTuple):
     Attributes
     ----------
     equalities : ndarray or None
-        Of `Affine`, `Range`, `Flow` and the total of `Simplex`, one after the other as they were given.
+        Of `Affine`, `Range`, `Flow`, the total of `Simplex` and equations written as expressions, one after
+        the other as they were given.
     inequalities : ndarray or None
-        Of all rows of all LinearConstraints, one after the other; equations among these rows stand at their
-        row, with either sign.
+        Of all rows of all LinearConstraints, one after the other, and of expressions that are inequalities;
+        equations among the rows of a LinearConstraint stand at their row, with either sign.
     bounds : ndarray or None
         Of the variables: of `Bounds`, `NonNegative` and `Simplex` together.
     penalty : ndarray or None

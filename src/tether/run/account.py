@@ -206,9 +206,7 @@ class _Holding(NamedTuple):
 
     def _line(self, name: str, k: int) -> Line:
         side = "lower side holds" if self.sides[k] < 0 else "upper side holds"
-        return Line(
-            name, float(self.values[k]), "" if "==" in name else side
-        )  # an expression may be an equation
+        return Line(name, float(self.values[k]), side)
 
 
 def _of_terms(sol: "Solution") -> list[Listing]:
