@@ -11,9 +11,9 @@ demo: $(VENV)/.demo
 test: $(VENV)/.dev
 	$(BIN)/python -m pytest -n auto -m "not slow"
 
-# Real Flower deployments and simulations and pages in a real browser on this machine, one after the other: minutes.
+# Real Flower deployments and simulations, pages in a real browser, more random problems: minutes, many of them waiting.
 test-slow: $(VENV)/.dev
-	$(BIN)/python -m pytest -m slow
+	$(BIN)/python -m pytest -n auto --maxschedchunk 1 -m slow
 
 # More random problems than `make test` tries, on all cores, until one fails: N of them from seed SEED on.
 N    ?= 1000

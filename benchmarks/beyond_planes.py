@@ -24,6 +24,7 @@ GROUPS: dict[str, Callable[[], Iterator[Contest]]] = {
     "nonnegative": inequalities.nonnegative,
     "programs": inequalities.programs,
     "projections": projections.text,
+    "prox": projections.large,
 }
 
 

@@ -19,15 +19,18 @@ HEAD = """# Gallery
 Each picture is drawn by a script in `examples/` that anyone can run; `make gallery` draws all of them
 again and writes this page.
 """
+ESTIMATORS = re.compile(r"tether\.estimators|tether\.Constrained")
+MORE = ", with one of the [estimators](estimators.md)"
 
 
 class Example(NamedTuple):
-    """A script: its title, what it is about, and the lines in which it calls Tether."""
+    """A script: its title, what it is about, the lines in which it calls Tether, and where more is told."""
 
     name: str
     title: str
     story: str
     lines: str
+    more: str = ""
 
     @classmethod
     def read(cls, path: Path) -> "Example":
@@ -35,7 +38,7 @@ class Example(NamedTuple):
         _, text, code = path.read_text().split('"""', 2)
         title, _, *paragraphs = text.strip().split("\n", 2)
         story = paragraphs[0].split("References\n")[0].strip()
-        return cls(path.stem, title, story, _call(code))
+        return cls(path.stem, title, story, _call(code), MORE if ESTIMATORS.search(code) else "")
 
 
 def _call(code: str) -> str:
@@ -57,7 +60,7 @@ def page() -> str:
     for example in map(Example.read, scripts()):
         parts.append(
             f"## {example.title}\n\n![{example.title}](figures/{example.name}.png)\n\n{example.story}\n\n"
-            f"```python\n{example.lines}\n```\n\n[examples/{example.name}.py](../examples/{example.name}.py)\n"
+            f"```python\n{example.lines}\n```\n\n[examples/{example.name}.py](../examples/{example.name}.py){example.more}\n"
         )
     return "\n".join(parts)
 

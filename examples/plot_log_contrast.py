@@ -36,10 +36,10 @@ reads = 1.0 + rng.poisson(100_000 * abundance / abundance.sum(axis=1, keepdims=T
 y = np.log(abundance) @ truth + 0.4 * rng.standard_normal(n)
 
 # %%
-# One fit for each alpha, and a plain lasso on the same logarithms.
+# The models along alpha, each begun where the one before ended, and a plain lasso on the same logarithms.
 
 alphas = np.geomspace(4.0, 0.01, 60)
-path = np.array([LogContrastRegressor(alpha).fit(reads, y).coef_ for alpha in alphas])
+path = LogContrastRegressor().path(reads, y, alphas).coefs
 plain = np.array([Lasso(alpha).fit(np.log(reads), y).coef_ for alpha in alphas])
 for name, coefficients in (("log-contrast", path), ("plain lasso", plain)):
     print(f"{name}: the coefficients sum up to {np.abs(coefficients.sum(axis=1)).max():.1g} at most")

@@ -40,3 +40,40 @@ def text() -> Iterator[Contest]:
                 return objective.value(x) + (0.0 if penalty is None else penalty.value(x))
 
             yield Contest(f"text, mu = {share:g}/N, {name}", value, [Contestant("tether", own)])
+
+
+def large() -> Iterator[Contest]:
+    """One prox of bounds and l1 terms among the solutions of 100 dense equations in a million variables."""
+    from tether.polyhedral import Pieces, Polyhedral
+    from tether.prox import Prox
+
+    rng, p = np.random.default_rng(0), 1_000_000
+    A, z = rng.standard_normal((100, p)), rng.standard_normal(p)
+    plane, t = tether.Affine(A, A @ np.clip(0.1 * z, -0.1, 0.1)).sized(p), 10.0 ** rng.uniform(-1, 1, p)
+    kinds = {
+        "x >= 0": Pieces.of(p, lower=0.0),
+        "bounds": Pieces.of(p, -0.5, 0.5),
+        "l1": Pieces.of(p, left=0.5, right=0.5),
+        "l1 and bounds": Pieces.of(p, -0.5, 0.5, 0.3, 0.3),
+    }
+    plane.project(z)  # factorised once
+    for name, pieces in kinds.items():
+        psi = Polyhedral.separable(pieces)
+        prox = Prox(plane, psi)
+
+        def own(prox: Any = prox) -> np.ndarray:
+            return prox.at(z, t).point
+
+        def value(x: np.ndarray, psi: Any = psi) -> float:
+            return psi.value(x) + float(np.sum((x - z) ** 2 / (2.0 * t)))
+
+        start = prox.at(z + 0.01 * np.sin(np.arange(p)), t)
+
+        def again(prox: Any = prox, start: Any = start) -> np.ndarray:
+            return prox.at(z, t, start).point
+
+        yield Contest(
+            f"prox, {name}, 1e6 variables",
+            value,
+            [Contestant("tether", own), Contestant("tether, from an earlier prox", again)],
+        )

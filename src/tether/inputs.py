@@ -163,6 +163,11 @@ def plain_array(name: str, value: Any) -> NDArray[Any]:
         ) from error
 
 
+def has_missing(labels: NDArray[Any]) -> bool:
+    """Say whether some labels are None, or not equal to themselves as NaN and NA are not."""
+    return any(label is None or (label == label) is not True for label in labels.tolist())
+
+
 def numbers(name: str, value: Any) -> NDArray[Any]:
     """Return the value as a real NumPy array without copying one, or refuse it."""
     array = plain_array(name, value)

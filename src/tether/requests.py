@@ -151,10 +151,11 @@ class Curved(NamedTuple):
     image: Array  # P_M grad F, the direction to the minimum of the quadratic model with M
     images: Array | None  # P_M v for the vectors beside the gradient
     decrement: float  # <grad F, P_M grad F>
-    distance: float  # from the point at which M was taken
+    shift: float  # at most by what the logarithm of the Hessian fell on the way from where M was taken
     smallest: float  # below the eigenvalues of M on the tangent space; 0: no bound is known; or `UNSOUGHT`
     concordance: float  # R, if M is the Hessian itself, else infinite
     error: float  # relative, of the decrement, about
+    steepness: float = math.inf  # k with <r, |v|> <= k sqrt(<v, M v>), r as in `Objective.reach`
 
 
 class Fenchel(NamedTuple):

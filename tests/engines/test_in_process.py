@@ -240,7 +240,7 @@ def test_a_checkpoint_of_other_workers_is_refused(federation, tmp_path):
 
 
 def test_many_small_workers_share_compiled_steps():
-    federation = tether.Federation([local(k, 50) for k in range(300)])
+    federation = tether.Federation([local(k, 50) for k in range(1000)])
     assert all(one._compiled is not None for one in federation.objectives)
     sol = tether.solve(federation, method="skip", tol=1e-6)
     assert sol.success

@@ -55,6 +55,25 @@ WRONG = {
         'y must hold two classes or shares between 0 and 1 for family="binomial", got 3 different values: 0',
     ),
     "one class": (glm("multinomial", y=np.ones(30)), "y must hold at least two classes"),
+    "successes only": (
+        glm("binomial", y=np.ones(30)),
+        'shares between 0 and 1 for family="binomial", with weights > 0, got 1 only; there is nothing',
+    ),
+    "one class that counts": (glm("binomial", y=LABELS, fit={"sample_weight": LABELS}), "got 1 only"),
+    "one word": (glm("binomial", y=["a"] * 30), 'for family="binomial", got 1 value: a.'),
+    "words in X": (
+        glm(data=X.assign(make=["audi"] * 30)),
+        "its column 'make' holds words such as 'audi'; encode it, for example by scikit-learn's",
+    ),
+    "columns of one name": (
+        glm(data=X.set_axis(["age", "age", "km"], axis=1)),
+        "X must have columns of different names, got 'age' twice",
+    ),
+    "b_eq alone": (glm(b_eq=[1.0]), "b_eq must be left out without A_eq, which it belongs to"),
+    "exposure of all": (
+        glm("poisson", y=COUNTS, fit={"exposure": 2.0}),
+        "exposure must have one entry for each of the 30 rows of X, got shape ()",
+    ),
     "power beyond": (glm("tweedie", y=COUNTS, power=2.5), "power must be between 1 and 2"),
     "quantile beyond": (glm("quantile-smoothed", quantile=1.0), "quantile must be between 0 and 1"),
     "negative alpha": (glm(alpha=-1.0), "alpha must be a finite number >= 0, got -1.0"),
@@ -161,6 +180,16 @@ WRONG = {
         "X must hold positive parts of a whole, got 0, which has no logarithm; give a pseudo_count",
     ),
     "total": (face(NonNegativeRegressor, total=-1.0), "total must be a finite number > 0, got -1.0"),
+    "edges that are none": (
+        face(FusedLasso, edges=["age"]),
+        "edges must be a list of pairs of columns, by name",
+    ),
+    "edge to nowhere": (face(FusedLasso, edges=[(0, 7)]), "numbers of columns below 3, got 7"),
+    "path of one": (
+        lambda: ConstrainedRidge().path(X, Y, 0.1),
+        "alphas must be one-dimensional, got shape ()",
+    ),
+    "empty path": (lambda: ConstrainedRidge().path(X, Y, []), "alphas must hold at least one number"),
     "unknown neighbour": (face(FusedLasso, edges=[("age", "powr")]), "perhaps 'power' is meant"),
     "D": (face(GeneralizedLasso, D=np.ones((1, 2))), "D must have one column for each of the 3 columns of X"),
     "several times": (
@@ -189,6 +218,10 @@ WRONG = {
     "short sensitive": (
         face(FairLogisticRegression, y=LABELS, fit={"sensitive_features": [1, 2]}),
         "sensitive_features must have one row for each of the 30 rows of X",
+    ),
+    "unknown group": (
+        face(FairLogisticRegression, y=LABELS, fit={"sensitive_features": ["a", None, pd.NA] * 10}),
+        "sensitive_features must be known of every row, got None or NaN",
     ),
     "negative band": (
         face(FairLogisticRegression, y=LABELS, sensitive_cols=[0], covariance_threshold=-0.1),
@@ -223,3 +256,17 @@ def test_other_columns_than_those_that_were_fitted_are_refused():
         ConstrainedGLM().fit(X.to_numpy(), Y).predict(X.to_numpy()[:, :2])
     with pytest.raises(ValueError, match="feature names should match"):
         model.predict(X.rename(columns={"age": "years"}))
+
+
+@pytest.mark.parametrize(("family", "strange"), [("binomial", "ja"), ("multinomial", "nein")])
+def test_labels_that_were_never_fitted_have_no_score(family, strange):
+    model = ConstrainedGLM(family, alpha=0.1).fit(X, np.where(LABELS, "yes", "no"))
+    with pytest.raises(ValueError, match=f"y must hold classes that were fitted, no, yes, got '{strange}'"):
+        model.score(X, np.array([strange] * 30))
+
+
+def test_an_offset_that_would_move_all_classes_alike_is_refused_in_predictions_too():
+    model = ConstrainedGLM("multinomial", alpha=0.1).fit(X, np.arange(30) % 3)
+    for ask in (model.predict, lambda X, offset: model.score(X, np.arange(30) % 3, offset=offset)):
+        with pytest.raises(ValueError, match="offset must be left out for a model with 3 outputs"):
+            ask(X, offset=np.ones(30))

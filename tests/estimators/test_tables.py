@@ -76,6 +76,43 @@ def test_rows_of_matrices_are_named_by_their_table_or_by_number():
     assert list(model.multipliers_) == ["A_ineq[0]", "A_ineq[1]"] and model.active_ == []
 
 
+def test_series_go_by_name_too():
+    A = pd.Series({"power": 1.0, "age": -2.0})
+    by_text = ConstrainedGLM("poisson", constraints=["power == 2 * age"]).fit(X, CLAIMS)
+    np.testing.assert_allclose(
+        ConstrainedGLM("poisson", A_eq=A).fit(X, CLAIMS).coef_, by_text.coef_, rtol=1e-9
+    )
+    rows = pd.DataFrame({"age": [1.0, 0.0], "power": [0.0, 1.0]}, index=["young", "strong"])
+    right = pd.Series({"strong": 0.01, "young": -0.02})
+    model = ConstrainedGLM("poisson", A_eq=rows, b_eq=right).fit(X, CLAIMS)
+    np.testing.assert_allclose(model.coef_, [-0.02, 0.01], rtol=1e-9)
+
+
+def test_levels_rise_in_the_order_of_their_numbers_wherever_their_columns_are():
+    levels = pd.DataFrame(RNG.random((N, 3)), columns=["age_100", "age_9", "age_20"])
+    model = ConstrainedGLM("poisson", monotonic_constraints={"age": "increasing"}).fit(levels, CLAIMS)
+    assert list(model.multipliers_) == ["age_9 <= age_20", "age_20 <= age_100"]
+    words = levels.set_axis(["age_old", "age_young", "age_1"], axis=1)
+    model = ConstrainedGLM("poisson", monotonic_constraints={"age": "decreasing"}).fit(words, CLAIMS)
+    assert list(model.multipliers_) == ["age_old >= age_young", "age_young >= age_1"]
+
+
+def test_a_model_that_is_fitted_again_forgets_its_classes():
+    model = ConstrainedGLM("binomial").fit(X, np.where(CLAIMS > 0, "some", "none"))
+    model.set_params(family="normal").fit(X, CLAIMS)
+    assert not hasattr(model, "classes_")
+    assert model.score(X, CLAIMS) == pytest.approx(ConstrainedGLM().fit(X, CLAIMS).score(X, CLAIMS), abs=1e-9)
+
+
+def test_an_exposure_explains_nothing_by_itself():
+    years = RNG.uniform(0.1, 10.0, N)
+    counts = RNG.poisson(years)
+    blind = np.zeros((N, 1))
+    for model in (ConstrainedGLM("poisson", alpha=0.1), ConstrainedPoisson()):
+        fitted = model.fit(blind, counts, exposure=years)
+        assert fitted.score(blind, counts, exposure=years) == pytest.approx(0.0, abs=1e-9)
+
+
 def encoder():
     regions = OneHotEncoder(sparse_output=False)
     return make_column_transformer(

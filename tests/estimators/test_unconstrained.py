@@ -174,3 +174,52 @@ def test_proportions_with_trials_are_counted_labels():
     rows = np.repeat(np.arange(N), trials)
     labels = np.concatenate([np.arange(n) < k for n, k in zip(trials, wins, strict=True)])
     same(shares, ConstrainedGLM("binomial").fit(X[rows], labels))
+
+
+@pytest.mark.parametrize("family", ["normal", "binomial", "huber"])
+def test_scores_count_every_label_however_many(family):
+    y = (np.arange(20_000) % 5 == 0).astype(float)  # every fifth: a few of them would mislead
+    x = RNG.standard_normal((len(y), 1))
+    model = ConstrainedGLM(family, delta=10.0).fit(x, y)
+    alone = ConstrainedGLM(family, delta=10.0).fit(np.zeros_like(x), y)
+    losses = [one.solution_.fun - np.mean(one.objective_.loss.floors(y)) for one in (model, alone)]
+    assert model.score(x, y) == pytest.approx(1.0 - losses[0] / losses[1], abs=1e-10)
+
+
+def test_classes_without_a_penalty_have_coefficients_that_sum_to_zero():
+    ours = ConstrainedGLM("multinomial").fit(X[:, :2], np.arange(N) % 3)
+    theirs = LogisticRegression(C=np.inf, solver="newton-cholesky", tol=1e-12).fit(X[:, :2], np.arange(N) % 3)
+    same(ours, theirs)
+    np.testing.assert_allclose(ours.coef_.sum(axis=0), 0.0, atol=1e-12)
+    assert ours.gap_ <= 1e-12
+
+
+@pytest.mark.parametrize("far", [1e5, -1e8])
+def test_columns_far_from_zero_are_fitted_as_if_they_were_near(far):
+    moved, rules = X + far * np.eye(P)[0], ["x0 + x1 == 0.1", "x2 <= 0"]
+    for family, options in {
+        "normal": {},
+        "poisson": {"constraints": rules},
+        "multinomial": {"alpha": 0.1, "l1_ratio": 0.5, "constraints": "x0[0] == x1[2]"},
+    }.items():
+        model, y = ConstrainedGLM(family, **options), CLASSES if family == "multinomial" else Y[family]
+        near, away = model.fit(X, y), ConstrainedGLM(family, **options).fit(moved, y)
+        np.testing.assert_allclose(away.coef_, near.coef_, atol=1e-6)
+        assert away.gap_ <= 1e-12 and away.multipliers_ == pytest.approx(near.multipliers_, abs=1e-6)
+        np.testing.assert_allclose(away.linear_predictor(moved), near.linear_predictor(X), atol=1e-6)
+
+
+def test_an_intercept_that_is_named_is_named_at_zero_wherever_columns_are():
+    moved = X + 1e5 * np.eye(P)[0]
+    model = ConstrainedGLM(constraints="intercept == 1000 * x1").fit(moved, Y["normal"])
+    assert model.intercept_ == pytest.approx(1000 * model.coef_[1], rel=1e-9)
+    path = ConstrainedGLM(constraints="x1 == 0.5").path(moved, Y["normal"], [0.1, 0.01])
+    single = ConstrainedGLM(alpha=0.01, constraints="x1 == 0.5").fit(X, Y["normal"])
+    np.testing.assert_allclose(path.coefs[1], single.coef_, atol=1e-8)
+
+
+def test_an_infinite_c_is_no_penalty():
+    free = ConstrainedLogisticRegression(penalty=None).fit(X, Y["binomial"])
+    np.testing.assert_array_equal(
+        ConstrainedLogisticRegression(C=np.inf).fit(X, Y["binomial"]).coef_, free.coef_
+    )

@@ -41,3 +41,28 @@ def test_the_bound_is_tight_on_the_flattest_direction():
     first = next(tether.iterate(objective, constraint, "lbfgs", x0=x0)).reply
     mu = objective.smoothness.convexity
     assert first.certificate / (2 * mu) == pytest.approx(objective.value(x0), rel=1e-12)
+
+
+LABELS = {
+    "logistic": lambda z, rng: np.where(z + rng.logistic(size=len(z)) > 0, 1, 0),
+    "poisson": lambda z, rng: rng.poisson(np.exp(np.clip(z, -3, 3))),
+    "gamma": lambda z, rng: rng.gamma(2.0, np.exp(np.clip(z, -3, 3)) / 2.0),
+}
+
+
+@pytest.mark.parametrize("equations", [0, 2])
+@pytest.mark.parametrize("l2", [0.0, 1e-6])
+@pytest.mark.parametrize("loss", LABELS)
+def test_units_of_columns_do_not_loosen_the_bound(loss, l2, equations):
+    rng = np.random.default_rng(equations)
+    units = 10.0 ** rng.uniform(-3, 4, 8)
+    X = rng.standard_normal((300, 8)) @ rng.standard_normal((8, 8))
+    y = LABELS[loss](0.3 * X[:, 0], rng)
+    objective = tether.GLM(X * units, y, loss, l2=l2)
+    constraint = tether.Affine(rng.standard_normal((2, 8)) * units) if equations else None
+    best = tether.solve(objective, constraint, "newton", tol=0.0).fun
+    for tol in (1e-3, 1e-5, 1e-7, 1e-9):
+        sol = tether.solve(objective, constraint, tether.methods.Newton(refresh=1), tol=tol)
+        gap = sol.fun - best
+        assert sol.success and sol.gap >= gap - ROUNDING
+        assert sol.gap <= 3.0 * gap + 1e-13

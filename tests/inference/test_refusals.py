@@ -6,6 +6,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from scipy.optimize import Bounds
+from sklearn.exceptions import ConvergenceWarning
 
 import tether
 from tether.estimators import ConstrainedGLM, ConstrainedLasso, ConstrainedRidge
@@ -33,6 +34,10 @@ REFUSED = {
         "not defined while inequalities hold as equations, and age <= 0 does; state it as an equation or",
     ),
     "active bound": (lambda: poisson(upper_bounds={"age": 0.0}).inference(), "and the bound of age does"),
+    "active bound beside an equation": (
+        lambda: poisson(constraints="age == power", upper_bounds={"age": 0.0}).inference(),
+        "and the bound of age does",
+    ),
     "two active": (lambda: poisson(constraints=["age <= 0", "km >= 1"]).inference(), "(and 1 more)"),
     "huber": (
         lambda: ConstrainedGLM("huber").fit(X, Y).inference(),
@@ -56,6 +61,10 @@ REFUSED = {
     "short groups": (
         lambda: poisson().inference("cluster", groups=[1, 2]),
         "groups must have one entry for each of the 60 samples, got shape (2,)",
+    ),
+    "unknown groups": (
+        lambda: poisson().inference("cluster", groups=np.where(X["age"] > 0, 1.0, np.nan)),
+        "groups must say of every sample where it belongs, got None or NaN",
     ),
     "one group": (lambda: poisson().inference("cluster", groups=np.ones(60)), "at least 2 different ones"),
     "singular": (
@@ -133,3 +142,38 @@ def test_a_fixed_coefficient_is_said_to_be_fixed():
     text = str(poisson(constraints="age == 0.3").summary("HC1", alpha=0.1))
     assert re.search(r"age +0\.3000 +fixed", text) and "[0.05" in text and "0.95]" in text
     assert "Coefficients that the equations fix have no standard error." in text
+    assert "They go by the likelihood, not by the robust covariance." in text
+
+
+def test_an_equation_that_only_tells_levels_apart_has_errors_and_no_test():
+    levels = pd.get_dummies(pd.Series(np.arange(60) % 3), prefix="level").astype(float)
+    model = ConstrainedGLM("poisson", constraints=["sum(level_*) == 0", "age == 0.4"])
+    found = model.fit(levels.join(X["age"]), Y).inference()
+    dropped = ConstrainedGLM("poisson", constraints="age == 0.4").fit(
+        levels.drop(columns="level_0").join(X["age"]), Y
+    )
+    assert found.log_likelihood == pytest.approx(dropped.inference().log_likelihood, abs=1e-9)
+    expected = dropped.inference().score_tests()[0]
+    for tests in (found.score_tests(), found.likelihood_ratio_tests()):
+        assert [test.df for test in tests] == [0, 1, 1] and np.isnan(tests[0].pvalue)
+    assert found.score_tests()[1].statistic == pytest.approx(expected.statistic, rel=1e-6)
+    assert found.score_tests()[2].statistic == pytest.approx(expected.statistic, rel=1e-6)
+    assert "An equation with 0 df is implied by others, or only tells" in str(found.summary())
+
+
+def test_there_are_no_standard_errors_away_from_a_minimum():
+    with pytest.warns(ConvergenceWarning, match="keeps coefficients finite"):
+        separated = ConstrainedGLM("binomial").fit(X, (X["age"] > 0).astype(float))
+    with pytest.raises(ValueError, match="standard errors are not defined away from a minimum: F has no"):
+        separated.summary()
+    with pytest.warns(ConvergenceWarning, match=r"max_rounds is used up.*; raise max_iter"):
+        early = poisson(max_iter=1)
+    with pytest.raises(ValueError, match="away from a minimum: max_rounds is used up"):
+        early.inference()
+
+
+@pytest.mark.parametrize("cov_type", ["nonrobust", "HC1"])
+def test_as_many_coefficients_as_samples_leave_no_spread(cov_type):
+    with pytest.raises(ValueError, match=r"more samples than free coefficients, got 4 .* and 4; add samples"):
+        ConstrainedGLM().fit(X[:4], Y[:4]).inference(cov_type)
+    assert ConstrainedGLM("poisson").fit(X[:4], [1, 2, 1, 3]).inference().deviance >= 0.0

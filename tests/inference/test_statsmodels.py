@@ -190,3 +190,12 @@ def test_huber_has_the_sandwich_of_its_own_slopes():
     bread = np.linalg.inv(Q.T @ (rows.T * (np.abs(residuals) <= 1.0)) @ rows @ Q)
     meat = Q.T @ (rows.T * np.clip(residuals, -1.0, 1.0) ** 2) @ rows @ Q
     np.testing.assert_allclose(found.covariance, Q @ bread @ meat @ bread @ Q.T, rtol=1e-7)
+
+
+def test_students_distribution_counts_groups_where_errors_are_clustered():
+    expected = sm.OLS(Y["normal"], EXOG).fit(
+        cov_type="cluster", cov_kwds={"groups": GROUPS}, use_t=True, df_correction=True
+    )
+    found = ours("normal", "none").inference("cluster", groups=GROUPS)
+    np.testing.assert_allclose(found.pvalues, expected.pvalues, rtol=1e-6)
+    np.testing.assert_allclose(found.conf_int(), expected.conf_int(), rtol=1e-6)

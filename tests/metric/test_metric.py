@@ -102,3 +102,14 @@ def test_a_singular_kronecker_metric_is_raised_and_says_so():
     metric = metric_of("kronecker", kronecker(G, S, 0.0), 12, 3)
     assert not metric.exact and np.isfinite(metric.colour(np.ones(12))).all()
     assert metric_of("kronecker", kronecker(G, S, 1e-3), 12, 3).exact
+
+
+def test_no_direction_is_steeper_than_said(form):
+    matrix, metric = form
+    rng = np.random.default_rng(5)
+    reach = rng.random(12) * np.sqrt(np.diag(matrix))
+    bound = metric.steepness(reach)
+    inverse = np.linalg.inv(matrix / np.sqrt(np.outer(np.diag(matrix), np.diag(matrix))))
+    for v in [*rng.standard_normal((200, 12)), *inverse]:
+        v = v / np.sqrt(np.diag(matrix))
+        assert reach @ np.abs(v) <= bound * np.sqrt(v @ matrix @ v)

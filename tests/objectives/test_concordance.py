@@ -4,6 +4,7 @@ import math
 
 import numpy as np
 import pytest
+from scipy import sparse
 from scipy.special import softmax
 
 from tether.curvature import unpacked
@@ -117,3 +118,27 @@ def test_a_sample_without_weight_does_not_count_among_the_longest():
     assert GLM(X, [0, 1, 1], sample_weight=[1.0, 1.0, 0.0]).second_order.concordance == 2.0
     assert GLM(X, [0, 1, 1]).second_order.concordance == 100.0
     assert GLM(X, [0, 1, 1], fit_intercept=True).second_order.concordance == math.sqrt(10_001.0)
+
+
+@pytest.mark.parametrize("kind", ["dense", "sparse", "with ones"])
+@pytest.mark.parametrize("loss", ["logistic", "poisson"])
+def test_hessians_fall_no_faster_than_their_reach_says_whatever_the_units(loss, kind):
+    rng = np.random.default_rng(3)
+    X = rng.standard_normal((8, 4)) * [1e-3, 1.0, 30.0, 1e4]
+    data = sparse.csr_array(X) if kind == "sparse" else X
+    objective = GLM(data, [1, 0, 1, 0, 1, 0, 1, 1], loss, fit_intercept=kind == "with ones")
+    largest = np.abs(X).max(axis=0)
+    assert objective.reach == pytest.approx(np.append(largest, 1.0) if kind == "with ones" else largest)
+    for _ in range(60):
+        x, v = rng.standard_normal((2, objective.dim)) / objective.reach
+        before, after = (unpacked(objective.curvature(at, "full")) for at in (x, x + 0.3 * v))
+        units = np.outer(objective.reach, objective.reach)
+        fallen = (after - math.exp(-0.3 * objective.reach @ np.abs(v)) * before) / units
+        assert np.linalg.eigvalsh(fallen)[0] >= -1e-12 * np.abs(after / units).max()
+
+
+def test_reach_is_not_known_of_several_outputs_and_of_losses_without_a_rate():
+    X = np.eye(3)
+    assert GLM(X, [0, 1, 2], "multinomial").reach is None
+    assert GLM(X, [0.0, 1.0, 2.0], "huber").reach is None
+    assert GLM(X, [0.0, 1.0, 2.0], "squared").reach is None

@@ -70,13 +70,13 @@ def test_a_budget_that_cuts_a_walk_does_not_change_the_run_that_goes_on(objectiv
 
 
 def test_max_seconds_stops_the_run(objective, constraint):
-    sol = tether.solve(objective, constraint, "dp-sgd", tol=0.0, max_seconds=0.05)
+    sol = tether.solve(objective, constraint, "dp-sgd", tol=0.0, max_seconds=0.5)
     assert sol.status is Status.MAX_SECONDS and sol.counts.rounds > 1
 
 
 def test_a_walk_longer_than_the_time_left_is_cut(objective, constraint):
     endless = DelayedSGD(interval=10**7, stage_length=10**7, batch_size=1)
-    sol = tether.solve(objective, constraint, endless, tol=0.0, max_seconds=0.2, audit=None)
+    sol = tether.solve(objective, constraint, endless, tol=0.0, max_seconds=1.0, audit=None)
     assert sol.status is Status.MAX_SECONDS and 0 < sol.counts.steps < 10**6
 
 
@@ -114,7 +114,7 @@ def test_a_point_that_a_strong_pull_holds_is_not_the_end(objective, constraint, 
 def test_a_long_first_walk_of_a_federation_is_cut_to_the_time_left():
     workers = tether.Federation([logistic(), logistic()])
     endless = DelayedSGD(interval=10**7, stage_length=10**7, batch_size=1)
-    sol = tether.solve(workers, None, endless, tol=0.0, max_seconds=0.2, audit=None)
+    sol = tether.solve(workers, None, endless, tol=0.0, max_seconds=1.0, audit=None)
     assert sol.status is Status.MAX_SECONDS and 0 < sol.counts.steps < 10**6
 
 

@@ -44,6 +44,7 @@ class MetricTangent:
         self.exact = self.metric.exact
         self._space, self._own = space, tangent
         self._within = space.within(self.metric)
+        self._steepness: float | None = None
 
     def minimum(self, linear: Array, b: Array) -> Array | None:
         """Return the least x^T M x / 2 + g^T x with A x = b; None where the set is not given by rows."""
@@ -87,6 +88,12 @@ class MetricTangent:
             return self.metric.smallest(self.direction, self._space.normal)
         except NotFinite:
             return 0.0
+
+    def steepness(self, reach: Array) -> float:
+        """Return k with <r, |v|> <= k sqrt(v^T M v) for tangent v, found when first asked for."""
+        if self._steepness is None:
+            self._steepness = self.metric.steepness(reach)
+        return self._steepness
 
     @lazy
     def _balanced(self) -> tuple[Map, Metric]:

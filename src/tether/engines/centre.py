@@ -41,6 +41,7 @@ class Projector(NamedTuple):
     asked: Curvature | None = None  # what the metric was made of
     region: Region | None = None  # what there is beyond equations
     block: Array | None = None  # second derivatives of some variables
+    reach: Array | None = None  # how fast second derivatives fall along each variable
 
     def curved(self, request: Gradient, gradient: Array, tangent: Array) -> Curved | None:
         """Return what the metric says of a point, given P grad F: P_M g and P_M P g are the same."""
@@ -55,10 +56,20 @@ class Projector(NamedTuple):
             return None
         exact = self.metric.exact and self.asked.share >= 1.0
         concordance = self.asked.concordance if exact else math.inf
-        distance = norm(request.point - self.asked.point)
-        smallest = self._smallest(concordance, distance, norm(image))
+        shift = self._fall(concordance, request.point - self.asked.point)
+        smallest = self._smallest(concordance, shift, self._fall(concordance, image))
+        steepness = math.inf
+        if self.reach is not None and smallest > 0.0 and concordance > 0.0:
+            steepness = self.metric.steepness(self.reach)
         error = self.metric.metric.error
-        return Curved(image, images, decrement, distance, smallest, concordance, error)
+        return Curved(image, images, decrement, shift, smallest, concordance, error, steepness)
+
+    def _fall(self, concordance: float, way: Array) -> float:
+        """Return at most by what the logarithm of the Hessian falls on a way."""
+        if concordance == 0.0 or not math.isfinite(concordance):
+            return concordance
+        plain = concordance * norm(way)
+        return plain if self.reach is None else min(plain, float(self.reach @ np.abs(way)))
 
     def target(self, request: Gradient, gradient: Array) -> Target | None:
         """Return the minimum of the quadratic model on the region, from where the point is; None: none."""
@@ -88,16 +99,17 @@ class Projector(NamedTuple):
             return None
         return self.region.fenchel(x, value - self.region.polyhedral.value(x), gradient, hold)
 
-    def _smallest(self, concordance: float, distance: float, length: float) -> float:
+    def _smallest(self, concordance: float, shift: float, ahead: float) -> float:
         """Return a bound on the eigenvalues of the metric, where a gap may be bounded by it.
 
         The smallest m is at most <u, M u> / ||u||^2 of u = P_M grad F, the decrement over its length squared.
-        So k l >= R ||u|| in the bound of `tether.run.seen`, which wants k l < exp(-R r) at a distance r.
+        So k l is at least R ||u||, or <r, |u|>, in the bound of `tether.run.seen`, which wants it below the
+        exponential of what the Hessian's logarithm fell by.
         """
         assert self.metric is not None and self.asked is not None
         if not math.isfinite(concordance) or not self.asked.spectrum:
             return 0.0
-        if concordance * length >= math.exp(-concordance * distance):
+        if ahead >= math.exp(-shift):
             return UNSOUGHT
         return self.metric.smallest
 
@@ -140,7 +152,10 @@ class Centre:
             among = request.metric.among is not None
             self._new = None if among else _metric(problem, request.metric, uploads)
             self._new_block = _block(uploads) if among else None
-        return Projector(problem.constraint, self._new, request.metric, problem.region, self._new_block)
+        alone = len(uploads) == 1 and math.isfinite(request.metric.concordance)
+        reach = problem.objective.reach if alone else None
+        parts = problem.constraint, self._new, request.metric, problem.region, self._new_block
+        return Projector(*parts, reach)
 
     def hear(self, problem: Problem, request: Request, reply: Reply) -> None:
         """Remember which metric is here; the one before, if the reply shows that a new one made no sense."""

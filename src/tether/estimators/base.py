@@ -15,7 +15,7 @@ from tether.estimators.restrictions import Restrictions, restricted
 from tether.estimators.table import Table, checked_rows
 from tether.estimators.variables import Variables
 from tether.inference import Inference, Summary, infer
-from tether.inputs import switch
+from tether.inputs import switch, vector
 
 
 class Path(NamedTuple):
@@ -95,7 +95,10 @@ class LinearEstimator(BaseEstimator):
     def _along(self, table: Table, parameter: str, values: Sequence[float]) -> Path:
         """Return the models for values of a parameter, each begun where the one before ended."""
         models, start = list[LinearEstimator](), None
-        for value in values:
+        given = vector(f"{parameter}s", values).tolist()
+        if not given:
+            raise ValueError(f"{parameter}s must hold at least one number, got none.")
+        for value in given:
             model = clone(self).set_params(**{parameter: value})
             fitted = model._solve(table, start)
             model._learn(fitted)

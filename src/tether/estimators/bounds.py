@@ -6,8 +6,9 @@ from typing import Any
 import numpy as np
 
 from tether.arrays import Array
+from tether.estimators.variables import place_of
 from tether.inputs import numbers
-from tether.names import Names, aligned_vector, nearest
+from tether.names import Names, aligned_vector
 
 
 def bounds_of(columns: Names, lower: Any, upper: Any) -> tuple[Array, Array]:
@@ -34,12 +35,8 @@ def _side(argument: str, value: Any, columns: Names, none: float) -> Array:
 def _by_name(argument: str, value: Mapping[Any, Any], columns: Names, none: float) -> Array:
     found = np.full(len(columns), none)
     for name, bound in value.items():
-        if name not in columns:
-            raise ValueError(
-                f"{argument} has the name {name!r}, which is no column of X; {nearest(str(name), columns)}."
-            )
-        number = numbers(argument, bound)
+        place, number = place_of(argument, str(name), columns), numbers(argument, bound)
         if number.ndim or np.isnan(number):
             raise ValueError(f"{argument} of {name!r} must be a number, got {bound!r}.")
-        found[columns.index(name)] = float(number)
+        found[place] = float(number)
     return found

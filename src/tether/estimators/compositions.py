@@ -60,7 +60,7 @@ class LogContrastRegressor(LinearRegressor):
         fit_intercept: bool = True,
         constraints: Any = None,
         method: Any = "auto",
-        tol: float = 1e-14,
+        tol: float = 1e-18,
         max_iter: int | None = 1000,
         max_seconds: float | None = None,
         random_state: int | None = None,

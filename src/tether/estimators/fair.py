@@ -13,9 +13,8 @@ from tether.estimators.restrictions import Restrictions
 from tether.estimators.rows import Block
 from tether.estimators.sensitive import Sensitive, attributes
 from tether.estimators.table import Table
-from tether.estimators.variables import Variables
-from tether.inputs import nonnegative, shown, switch
-from tether.names import Names, nearest
+from tether.estimators.variables import Variables, column_place
+from tether.inputs import nonnegative, switch
 
 
 class FairLogisticRegression(LogisticEstimator):
@@ -73,7 +72,7 @@ class FairLogisticRegression(LogisticEstimator):
         fit_intercept: bool = True,
         constraints: Any = None,
         method: Any = "auto",
-        tol: float = 1e-14,
+        tol: float = 1e-18,
         max_iter: int | None = 1000,
         max_seconds: float | None = None,
         random_state: int | None = None,
@@ -131,7 +130,9 @@ class FairLogisticRegression(LogisticEstimator):
             )
         if features is not None:
             return attributes(features, table.n_samples)
-        places = [_place(column, table.columns) for column in _listed(self.sensitive_cols)]
+        places = [
+            column_place("sensitive_cols", column, table.columns) for column in _listed(self.sensitive_cols)
+        ]
         columns = table.X[:, places]
         values = columns.toarray() if sparse.issparse(columns) else columns
         return Sensitive(np.asarray(values, dtype=float), tuple(table.columns[j] for j in places), places)
@@ -166,18 +167,3 @@ def _without(restrictions: Restrictions, places: Sequence[int]) -> Restrictions:
 
 def _listed(columns: Any) -> list[Any]:
     return [columns] if isinstance(columns, str | int | np.integer) else list(columns)
-
-
-def _place(column: Any, columns: Names) -> int:
-    if isinstance(column, str):
-        if column not in columns:
-            raise ValueError(
-                f"sensitive_cols has the name {column!r}, which is no column of X; "
-                f"{nearest(column, columns)}."
-            )
-        return columns.index(column)
-    if isinstance(column, bool) or not isinstance(column, int | np.integer) or not 0 <= column < len(columns):
-        raise ValueError(
-            f"sensitive_cols must hold names or numbers of columns below {len(columns)}, got {shown(column)}."
-        )
-    return int(column)

@@ -51,13 +51,30 @@ class Labels(NamedTuple):
     classes: NDArray[Any] | None = None
 
 
-def labels_of(family: str, y: NDArray[Any]) -> Labels:
+def labels_of(family: str, y: NDArray[Any], weights: Array | None = None) -> Labels:
     """Return labels for a family, or refuse them in a sentence."""
+    if weights is not None:
+        labels_of(family, y[weights > 0.0])  # there must be enough of them among those that count
     if family == "multinomial":
         return _classes(y, family, least=2)
     if family == "binomial" and not _are_shares(y):
         return _classes(y, family, least=2, most=2)
-    return Labels(numeric(y, f'family="{family}"'))
+    found = numeric(y, f'family="{family}"')
+    if family == "binomial" and (found == found[0]).all() and found[0] in (0.0, 1.0):
+        raise ValueError(
+            'y must hold two classes or shares between 0 and 1 for family="binomial", with weights > 0, got '
+            f"{found[0]:g} only; there is nothing to tell apart."
+        )
+    return Labels(found)
+
+
+def places_among(classes: NDArray[Any], y: Any) -> NDArray[Any]:
+    """Return the numbers of classes that were learned, or refuse strangers."""
+    labels, known = np.asarray(y), set(classes.tolist())
+    strange = [label for label in np.unique(labels).tolist() if label not in known]
+    if strange:
+        raise ValueError(f"y must hold classes that were fitted, {_few(classes)}, got {strange[0]!r}.")
+    return np.searchsorted(classes, labels)
 
 
 def loss_of(family: Any, settings: Settings, y: Array, weights: Array | None, n_columns: int) -> Loss:
@@ -107,8 +124,10 @@ def _classes(y: NDArray[Any], family: str, least: int, most: int | None = None) 
     classes, places = np.unique(y, return_inverse=True)
     if len(classes) < least or (most is not None and len(classes) > most):
         wanted = "two classes or shares between 0 and 1" if most else "at least two classes"
-        few = ", ".join(map(str, classes[:5].tolist())) + (", ..." if len(classes) > 5 else "")
-        raise ValueError(
-            f'y must hold {wanted} for family="{family}", got {len(classes)} different values: {few}.'
-        )
+        values = "1 value" if len(classes) == 1 else f"{len(classes)} different values"
+        raise ValueError(f'y must hold {wanted} for family="{family}", got {values}: {_few(classes)}.')
     return Labels(places.astype(np.float64) if most else places, classes)
+
+
+def _few(classes: NDArray[Any]) -> str:
+    return ", ".join(map(str, classes[:5].tolist())) + (", ..." if len(classes) > 5 else "")

@@ -2,7 +2,7 @@
 
 import warnings
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -12,6 +12,7 @@ from sklearn.utils import check_random_state
 
 from tether.arrays import Array
 from tether.constraints import Affine
+from tether.estimators.centring import centre_of
 from tether.estimators.restrictions import Restrictions
 from tether.estimators.table import Table
 from tether.inputs import positive, positive_integer
@@ -21,6 +22,7 @@ from tether.penalties import L1
 from tether.run.solution import Solution, Status
 from tether.solve import solve
 
+DIGITS = 1e-14  # relative: what rounding leaves of differences of values of F
 ROUNDED = 1e-6  # of the objective, or of its first slope: what is left is no reason for a warning
 
 
@@ -28,7 +30,7 @@ class Accuracy(NamedTuple):
     """How and how long to search."""
 
     method: Any = "auto"
-    tol: float = 1e-14
+    tol: float = 1e-18
     max_iter: int | None = 1000
     max_seconds: float | None = None
     seed: int = 0
@@ -58,7 +60,12 @@ class Plan:
     @property
     def penalised(self) -> bool:
         """Whether anything but the loss counts."""
-        return bool(np.any(self.l2 > 0.0)) or any(np.any(np.asarray(lam) > 0.0) for lam, _ in self.l1)
+        return bool(np.any(self.l2 > 0.0)) or self.kinked
+
+    @property
+    def kinked(self) -> bool:
+        """Whether absolute values count."""
+        return any(np.any(np.asarray(lam) > 0.0) for lam, _ in self.l1)
 
 
 class Fitted(NamedTuple):
@@ -67,7 +74,6 @@ class Fitted(NamedTuple):
     objective: GLM
     solution: Solution
     restrictions: Restrictions
-    penalised: bool
 
     @property
     def weights(self) -> Array:
@@ -77,21 +83,49 @@ class Fitted(NamedTuple):
 
 def fit(table: Table, plan: Plan, accuracy: Accuracy, start: Array | None = None) -> Fitted:
     """Return the solution for a table; a run that did not get there is a warning in its own words."""
-    objective = objective_of(table, plan)
-    solution = solve(
+    objective, centre = objective_of(table, plan), centre_of(table.X, plan.restrictions)
+    reachable = accuracy._replace(tol=_reachable(positive("tol", accuracy.tol), plan, table.X.dtype))
+    if centre is None:
+        solution = _solved(objective, plan, reachable, start)
+    else:
+        inner = replace(plan, restrictions=centre.restricted(plan.restrictions))
+        around = objective_of(table._replace(X=centre.around(table.X)), inner)
+        solution = _solved(around, inner, reachable, None if start is None else centre.inward(start))
+        solution = replace(solution, x=centre.outward(solution.x))
+    if not (solution.success or _is_as_good_as_it_gets(solution)):
+        warnings.warn(f"{solution.message}{_remedy(solution)}.", ConvergenceWarning, stacklevel=4)
+    return Fitted(objective, solution, plan.restrictions)
+
+
+def _solved(objective: GLM, plan: Plan, accuracy: Accuracy, start: Array | None) -> Solution:
+    return solve(
         objective,
         [*plan.restrictions.for_solve(), *_identified(objective, plan)] or None,
         _method(accuracy.method, objective, plan),
         penalty=_penalty(plan) or None,
         x0=None if objective.loss.quadratic else first_guess(objective) if start is None else start,
-        rtol=positive("tol", accuracy.tol),
+        rtol=accuracy.tol,
         seed=accuracy.seed,
         max_rounds=None if accuracy.max_iter is None else positive_integer("max_iter", accuracy.max_iter),
         max_seconds=accuracy.max_seconds,
     )
-    if not (solution.success or _is_as_good_as_it_gets(solution)):
-        warnings.warn(solution.message, ConvergenceWarning, stacklevel=4)
-    return Fitted(objective, solution, plan.restrictions, plan.penalised)
+
+
+def _reachable(tol: float, plan: Plan, dtype: Any) -> float:
+    """Return an accuracy that rounding allows: coefficients have the digits of the data, F twice as many.
+
+    That is so where Newton's decrement bounds the gap; else values of F, or slopes, have to do.
+    """
+    smooth = plan.restrictions.plain and not plan.kinked
+    by_decrement = smooth and (plan.loss.quadratic or np.isfinite(plan.loss.concordance))
+    return max(tol, float(np.finfo(dtype).eps) ** 2, 0.0 if by_decrement else DIGITS)
+
+
+def _remedy(solution: Solution) -> str:
+    """Return what to change, in the words of estimators."""
+    if solution.ray is not None:
+        return "; a penalty (alpha > 0, or a C that is not infinite) keeps coefficients finite"
+    return "; raise max_iter" if solution.status is Status.MAX_ROUNDS else ""
 
 
 def _method(method: Any, objective: GLM, plan: Plan) -> Any:
@@ -167,10 +201,18 @@ def _widened(D: Any, width: int) -> Any:
 
 
 def _identified(objective: GLM, plan: Plan) -> list[Any]:
-    """Return what tells several intercepts apart: their sum, which no prediction feels, is zero."""
+    """Return what tells coefficients of several classes apart: sums over classes, which no prediction feels.
+
+    Those of intercepts are zero unless a constraint names one; those of columns too, where neither a penalty
+    nor a constraint says anything of them.
+    """
     variables, outputs = plan.restrictions.variables, objective.n_outputs
     rows = plan.restrictions.rows
     named = rows is not None and rows.matrix[:, -outputs:].nnz > 0
-    if outputs == 1 or not variables.intercept or named:
+    sums = np.zeros(variables.width, dtype=bool)
+    sums[-1:] = variables.intercept and not named
+    sums[: len(variables.columns)] |= rows is None and plan.restrictions.lower is None and not plan.penalised
+    if outputs == 1 or not sums.any():
         return []
-    return [Affine(np.append(np.zeros(objective.dim - outputs), np.ones(outputs)), 0.0)]
+    over = sparse.eye_array(variables.width).tocsr()[sums]
+    return [Affine(sparse.csr_array(sparse.kron(over, np.ones((1, outputs)))))]

@@ -7,8 +7,8 @@ import numpy as np
 from tether.estimators.fitting import Plan
 from tether.estimators.regressors import LinearRegressor
 from tether.estimators.table import Table
-from tether.estimators.variables import Variables
-from tether.inputs import nonnegative
+from tether.estimators.variables import Variables, column_place
+from tether.inputs import nonnegative, shown
 from tether.objectives.losses import Squared
 from tether.penalties import differences, graph_differences
 
@@ -51,7 +51,7 @@ class FusedLasso(LinearRegressor):
         fit_intercept: bool = True,
         constraints: Any = None,
         method: Any = "auto",
-        tol: float = 1e-14,
+        tol: float = 1e-18,
         max_iter: int | None = 1000,
         max_seconds: float | None = None,
         random_state: int | None = None,
@@ -78,10 +78,12 @@ class FusedLasso(LinearRegressor):
 
     def _places(self, variables: Variables) -> list[list[int]]:
         """Return edges by the numbers of their columns."""
-        return [
-            [variables.place("edges", end) if isinstance(end, str) else end for end in edge]
-            for edge in self.edges
-        ]
+        pairs = self.edges.tolist() if isinstance(self.edges, np.ndarray) else self.edges
+        if not isinstance(pairs, list | tuple) or not all(_is_pair(edge) for edge in pairs):
+            raise TypeError(
+                f"edges must be a list of pairs of columns, by name or number, got {shown(self.edges)}."
+            )
+        return [[column_place("edges", end, variables.columns) for end in edge] for edge in pairs]
 
 
 class GeneralizedLasso(LinearRegressor):
@@ -121,7 +123,7 @@ class GeneralizedLasso(LinearRegressor):
         fit_intercept: bool = True,
         constraints: Any = None,
         method: Any = "auto",
-        tol: float = 1e-14,
+        tol: float = 1e-18,
         max_iter: int | None = 1000,
         max_seconds: float | None = None,
         random_state: int | None = None,
@@ -140,3 +142,7 @@ class GeneralizedLasso(LinearRegressor):
         matrix = None if self.D is None else variables.rows("D", self.D)
         l1 = [(nonnegative("alpha", self.alpha), matrix)]
         return Plan(Squared(), self._restrictions(variables), np.zeros(len(variables.columns)), l1)
+
+
+def _is_pair(edge: Any) -> bool:
+    return isinstance(edge, list | tuple) and len(edge) == 2

@@ -1,30 +1,28 @@
 """Generalised linear models with constraints, in the words of actuaries."""
 
-from collections.abc import Mapping, Sequence
-from typing import Any, Self
+from collections.abc import Mapping
+from typing import Any
 
 import numpy as np
 from scipy.special import softmax
-from sklearn.base import RegressorMixin
 
 from tether.arrays import Array
-from tether.estimators.base import LinearEstimator, Path
 from tether.estimators.bounds import bounds_of
-from tether.estimators.deviance import explained
-from tether.estimators.families import Settings, labels_of, loss_of, require_family
+from tether.estimators.exposed import ExposedEstimator
+from tether.estimators.families import Settings, labels_of, loss_of, places_among, require_family
 from tether.estimators.fitting import Plan
 from tether.estimators.monotonic import monotonic_rows
 from tether.estimators.penalties import elastic_net
 from tether.estimators.restrictions import Restrictions
 from tether.estimators.rows import equations, inequalities
-from tether.estimators.table import Table, checked_offset, checked_table
+from tether.estimators.table import Table
 from tether.estimators.variables import Variables
 from tether.inference.distributions import distribution_of
 
 POSITIVE = ("poisson", "gamma", "tweedie")
 
 
-class ConstrainedGLM(RegressorMixin, LinearEstimator):
+class ConstrainedGLM(ExposedEstimator):
     r"""A generalised linear model whose coefficients keep to linear equations and inequalities.
 
     .. math:: \min_\beta \frac{1}{\sum_i w_i} \sum_i w_i \, \mathrm{loss}(x_i^\top \beta + \beta_0 + o_i, y_i)
@@ -69,7 +67,8 @@ class ConstrainedGLM(RegressorMixin, LinearEstimator):
     monotonic_constraints : dict, optional
         By name "increasing" or "decreasing": a column has a coefficient of that sign; the columns that an
         encoder or splines made of a variable, ``age_30, age_40, ...``, have rising or falling coefficients
-        in this order. A level that the encoder dropped is none of them: bound the next one yourself.
+        in the order of these numbers, or of the columns where they end otherwise. A level that the encoder
+        dropped is none of them: bound the next one yourself.
     constraints : list, optional
         Expressions such as ``"x1 + x2 == x3"``, ``"sum == 0"``, ``"age_30 <= age_40"``, ``"0 <= x <= 1"`` in
         the names of the columns (x0, x1, ... for arrays); SciPy's LinearConstraint and Bounds;
@@ -82,7 +81,8 @@ class ConstrainedGLM(RegressorMixin, LinearEstimator):
     method : str or Method
         How to search, as for `tether.solve`.
     tol : float
-        How accurate the objective has to be, relative to its size.
+        How accurate the objective has to be, relative to its size; rounding may allow less, and then what
+        was reached counts as enough if that is a millionth.
     max_iter, max_seconds : optional
         Budgets: rounds and seconds.
     random_state : int, optional
@@ -140,7 +140,7 @@ class ConstrainedGLM(RegressorMixin, LinearEstimator):
         quantile: float = 0.5,
         bandwidth: float | None = None,
         method: Any = "auto",
-        tol: float = 1e-14,
+        tol: float = 1e-18,
         max_iter: int | None = 1000,
         max_seconds: float | None = None,
         random_state: int | None = None,
@@ -169,48 +169,21 @@ class ConstrainedGLM(RegressorMixin, LinearEstimator):
         self.max_seconds = max_seconds
         self.random_state = random_state
 
-    def fit(
-        self, X: Any, y: Any, sample_weight: Any = None, offset: Any = None, exposure: Any = None
-    ) -> Self:
-        """Fit the model.
+    @property
+    def _log_link(self) -> bool:
+        return self.family in POSITIVE
 
-        Parameters
-        ----------
-        X : array, sparse matrix or DataFrame of shape (n_samples, n_features)
-            The data.
-        y : array of shape (n_samples,)
-            The responses.
-        sample_weight : array of shape (n_samples,), optional
-            Weights >= 0.
-        offset : array of shape (n_samples,), optional
-            What is added to the linear predictor.
-        exposure : array of shape (n_samples,), optional
-            For families with a logarithmic link: log(exposure) is added to the linear predictor.
-        """
-        self._learn(self._solve(self._table(X, y, sample_weight, offset, exposure)))
-        return self
-
-    def path(
-        self,
-        X: Any,
-        y: Any,
-        alphas: Sequence[float],
-        sample_weight: Any = None,
-        offset: Any = None,
-        exposure: Any = None,
-    ) -> Path:
-        """Return the models for several alphas, each begun where the one before ended."""
-        return self._along(self._table(X, y, sample_weight, offset, exposure), "alpha", alphas)
-
-    def _table(self, X: Any, y: Any, sample_weight: Any, offset: Any, exposure: Any) -> Table:
+    def _labelled(self, table: Table) -> Table:
         require_family(self.family)
-        table = checked_table(self, X, y, sample_weight)
-        labels = labels_of(self.family, table.y)
+        labels = labels_of(self.family, table.y, table.weights)
+        self.__dict__.pop("classes_", None)  # of labels that were fitted before
         if labels.classes is not None:
             self.classes_ = labels.classes
-        shifts = checked_offset(offset, exposure, table.n_samples, self.family in POSITIVE)
         classes = tuple(map(str, self.classes_)) if self.family == "multinomial" else ()
-        return table._replace(y=labels.y, offset=shifts, classes=classes)
+        return table._replace(y=labels.y, classes=classes)
+
+    def _learned_labels(self, y: Any) -> Any:
+        return places_among(self.classes_, y) if hasattr(self, "classes_") else y
 
     def _plan(self, table: Table, variables: Variables) -> Plan:
         settings = Settings(self.power, self.delta, self.quantile, self.bandwidth)
@@ -220,6 +193,9 @@ class ConstrainedGLM(RegressorMixin, LinearEstimator):
 
     def _restrictions(self, variables: Variables) -> Restrictions:
         found = super()._restrictions(variables)
+        for matrix, right in (("A_eq", "b_eq"), ("A_ineq", "b_ineq")):
+            if getattr(self, matrix) is None and getattr(self, right) is not None:
+                raise ValueError(f"{right} must be left out without {matrix}, which it belongs to.")
         if self.A_eq is not None:
             found = found.with_block(equations(variables, ("A_eq", "b_eq"), self.A_eq, self.b_eq))
         if self.A_ineq is not None:
@@ -230,36 +206,8 @@ class ConstrainedGLM(RegressorMixin, LinearEstimator):
             found = found.within(*bounds_of(variables.columns, self.lower_bounds, self.upper_bounds))
         return found
 
-    def linear_predictor(self, X: Any, offset: Any = None, exposure: Any = None) -> Array:
-        """Return X b and the intercept, with the offset: (n,), or (n, n_classes) for "multinomial"."""
-        z = self._linear(X)
-        shifts = checked_offset(offset, exposure, len(z), self.family in POSITIVE)
-        return z if shifts is None else z + shifts
-
-    def predict(self, X: Any, offset: Any = None, exposure: Any = None) -> Array:
-        """Return the means that the model predicts.
-
-        For "binomial" the probability of the second class (or of success), for "multinomial" those of all
-        classes, for "quantile-smoothed" the quantile.
-        """
-        z = self.linear_predictor(X, offset, exposure)
+    def _means(self, z: Array) -> Array:
         if self.family == "multinomial":
             return np.asarray(softmax(z, axis=1))
         distribution = distribution_of(self._loss)
         return z if distribution is None else distribution.mean(z)
-
-    def score(
-        self, X: Any, y: Any, sample_weight: Any = None, offset: Any = None, exposure: Any = None
-    ) -> float:
-        """Return D^2, the share of the deviance that is explained; R^2 for the normal family."""
-        z = self.linear_predictor(X, offset, exposure)
-        labels = np.asarray(y)
-        if hasattr(self, "classes_"):
-            labels = np.searchsorted(self.classes_, labels)
-        weights = None if sample_weight is None else np.asarray(sample_weight, dtype=float)
-        return explained(self._loss, z, self._loss.prepare(labels), weights)
-
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.target_tags.positive_only = self.family in POSITIVE
-        return tags

@@ -46,9 +46,14 @@ class LogisticEstimator(ClassifierMixin, LinearEstimator):
         if self.penalty not in PENALTIES:
             raise ValueError(f'penalty must be "l2", "l1", "elasticnet" or None, got {shown(self.penalty)}.')
         share = {"l2": 0.0, "l1": 1.0}.get(str(self.penalty), self.l1_ratio)
-        alpha = 0.0 if self.penalty is None else 1.0 / (positive("C", self.C) * table.mass)
-        weights = elastic_net(variables.columns, alpha, share)
+        weights = elastic_net(variables.columns, self._strength / table.mass, share)
         return Plan(loss, self._restrictions(variables), weights.l2, [(weights.l1, None)])
+
+    @property
+    def _strength(self) -> float:
+        """What the penalty weighs beside the sum of losses."""
+        inverse = np.inf if self.penalty is None else self.C
+        return 0.0 if inverse == np.inf else 1.0 / positive("C", inverse)
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Fit the model.
@@ -106,7 +111,7 @@ class ConstrainedLogisticRegression(LogisticEstimator):
     Parameters
     ----------
     C : float
-        The inverse of the weight of the penalty.
+        The inverse of the weight of the penalty; infinite for none.
     penalty : "l2", "l1", "elasticnet" or None
         What is added; None for standard errors.
     l1_ratio : float
@@ -144,7 +149,7 @@ class ConstrainedLogisticRegression(LogisticEstimator):
         fit_intercept: bool = True,
         constraints: Any = None,
         method: Any = "auto",
-        tol: float = 1e-14,
+        tol: float = 1e-18,
         max_iter: int | None = 1000,
         max_seconds: float | None = None,
         random_state: int | None = None,

@@ -1,5 +1,6 @@
 """Effects that only rise or only fall with a variable, whether it has one column or many."""
 
+import re
 from collections.abc import Mapping
 from itertools import pairwise
 from typing import Any
@@ -11,9 +12,10 @@ from tether.estimators.rows import Block
 from tether.estimators.variables import Variables
 from tether.expressions.tokens import quoted
 from tether.inputs import shown
-from tether.names import nearest
+from tether.names import Names, nearest
 
 SIGNS = {"increasing": 1.0, "decreasing": -1.0}
+NUMBER = re.compile(r"(.*?[_\[])(-?\d+(?:\.\d+)?)\]?")
 SEPARATORS = ("_", "[")  # between the name of a variable and a level or spline of it
 
 
@@ -21,7 +23,8 @@ def monotonic_rows(variables: Variables, monotonic: Any) -> Block:
     """Return the rows for {"age": "increasing", ...}.
 
     A column of that name has a coefficient of one sign. Several columns that begin with the name and an
-    underscore, as those that encoders and splines make of a variable, have coefficients in this order.
+    underscore, as those that encoders and splines make of a variable, have coefficients in the order of the
+    numbers at their ends, or in this order where they end otherwise.
     """
     if not isinstance(monotonic, Mapping):
         raise TypeError(
@@ -52,7 +55,7 @@ def _pairs(variables: Variables, name: str, sign: float) -> list[tuple[list[tupl
     if name in columns:
         way = ">=" if sign > 0.0 else "<="
         return [([(columns.index(name), sign)], f"{quoted(name)} {way} 0")]
-    levels = [j for j, column in enumerate(columns) if column.startswith(tuple(name + s for s in SEPARATORS))]
+    levels = _levels(columns, name)
     if len(levels) < 2:
         raise ValueError(
             f"monotonic_constraints has the name {name!r}, which is no column of X and begins the names of "
@@ -63,3 +66,13 @@ def _pairs(variables: Variables, name: str, sign: float) -> list[tuple[list[tupl
         ([(one, -sign), (other, sign)], f"{quoted(columns[one])} {way} {quoted(columns[other])}")
         for one, other in pairwise(levels)
     ]
+
+
+def _levels(columns: Names, name: str) -> list[int]:
+    """Return where the columns of a variable are, by the numbers at their ends where all have one."""
+    found = [j for j, column in enumerate(columns) if column.startswith(tuple(name + s for s in SEPARATORS))]
+    ends = [NUMBER.fullmatch(columns[j]) for j in found]
+    known = [end for end in ends if end is not None]
+    if len(known) < len(found) or len({end[1] for end in known}) > 1:
+        return found
+    return [j for _, j in sorted(zip((float(end[2]) for end in known), found, strict=True))]

@@ -13,7 +13,7 @@ from tether.expressions import Expressed
 from tether.expressions.lookup import Lookup
 from tether.expressions.statement import Row, rows_of
 from tether.inputs import numbers
-from tether.names import row_names
+from tether.names import Names, aligned_vector, row_names
 
 
 class Block(NamedTuple):
@@ -38,8 +38,9 @@ def equations(variables: Variables, names: tuple[str, str], matrix: Any, right: 
 
 def inequalities(variables: Variables, names: tuple[str, str], matrix: Any, right: Any) -> Block:
     """Return the rows of A x <= b."""
-    rows = variables.rows(names[0], np.atleast_2d(matrix) if _is_vector(matrix) else matrix)
-    upper = vector_of(names[1], 0.0 if right is None else right, rows.shape[0])
+    rows = variables.rows(names[0], matrix)
+    right = 0.0 if right is None else aligned_vector(right, _own_rows(matrix), names[1], f"row of {names[0]}")
+    upper = vector_of(names[1], right, rows.shape[0])
     return Block(rows, np.full(len(upper), -np.inf), upper, _row_labels(names[0], matrix, len(upper)))
 
 
@@ -91,10 +92,15 @@ def repeated(block: Block, variables: Variables) -> Block:
 
 
 def _row_labels(argument: str, matrix: Any, count: int) -> tuple[str, ...]:
+    return _own_rows(matrix) or (
+        (argument,) if count == 1 else tuple(f"{argument}[{k}]" for k in range(count))
+    )
+
+
+def _own_rows(matrix: Any) -> Names | None:
+    """Return the names that somebody gave to rows."""
     own = row_names(matrix) if getattr(matrix, "ndim", 0) > 1 else None
-    if own is not None and not is_counted(own):
-        return own
-    return (argument,) if count == 1 else tuple(f"{argument}[{k}]" for k in range(count))
+    return None if own is None or is_counted(own) else own
 
 
 def vector_of(name: str, value: Any, count: int) -> Array:
@@ -104,7 +110,3 @@ def vector_of(name: str, value: Any, count: int) -> Array:
         got = "NaN" if np.isnan(found).any() else f"shape {found.shape}"
         raise ValueError(f"{name} must be a number or have {count} entries without NaN, got {got}.")
     return np.broadcast_to(found, (count,)).copy()
-
-
-def _is_vector(matrix: Any) -> bool:
-    return not sparse.issparse(matrix) and np.ndim(matrix) == 1

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from tether.arrays import Array
-from tether.inputs import plain_array
+from tether.inputs import has_missing, plain_array
 from tether.names import Names, column_names
 
 if TYPE_CHECKING:
@@ -53,6 +53,8 @@ def _names(features: Any, count: int) -> Names:
 
 def _parts(name: str, column: Any) -> list[tuple[str, Array]]:
     """Return a column of numbers, or of each of its values whether a row has it."""
+    if has_missing(column):
+        raise ValueError(f"sensitive_features must be known of every row, got None or NaN in {name!r}.")
     try:
         numbers = column.astype(np.float64)
     except (TypeError, ValueError):

@@ -1,5 +1,6 @@
 """What an estimator is given, checked once: the table, its names, weights and offsets."""
 
+from collections import Counter
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -9,7 +10,7 @@ from sklearn.utils.validation import _check_sample_weight, validate_data
 
 from tether.arrays import Array
 from tether.estimators.sensitive import Sensitive
-from tether.inputs import vector
+from tether.inputs import numbers, vector
 from tether.names import Names
 
 PRECISIONS = (np.float64, np.float32)
@@ -44,9 +45,14 @@ class Table(NamedTuple):
 
 def checked_table(estimator: BaseEstimator, X: Any, y: Any, sample_weight: Any = None) -> Table:
     """Return rows and labels that fit together; the estimator learns the columns and their names."""
-    data, labels = validate_data(
-        estimator, X, y, accept_sparse="csr", dtype=PRECISIONS, multi_output=False, y_numeric=False
-    )
+    _require_different(X)
+    try:
+        data, labels = validate_data(
+            estimator, X, y, accept_sparse="csr", dtype=PRECISIONS, multi_output=False, y_numeric=False
+        )
+    except ValueError:
+        _require_no_text(X)
+        raise
     weights = None
     if sample_weight is not None:
         weights = _check_sample_weight(sample_weight, data, dtype=np.float64, ensure_non_negative=True)
@@ -80,6 +86,23 @@ def checked_offset(offset: Any, exposure: Any, n_samples: int, log_link: bool) -
     return np.log(times) if shifts is None else shifts + np.log(times)
 
 
+def shifted(z: Array, offset: Array | None) -> Array:
+    """Return predictions with their offset."""
+    if offset is None:
+        return z
+    if z.ndim > 1:
+        raise ValueError(
+            f"offset must be left out for a model with {z.shape[1]} outputs, of which it would move all "
+            "alike."
+        )
+    return z + offset
+
+
+def weights_of(sample_weight: Any, n_samples: int) -> Array | None:
+    """Return weights as numbers, one for each row."""
+    return None if sample_weight is None else _of_length("sample_weight", sample_weight, n_samples)
+
+
 def numeric(y: NDArray[Any], whom: str) -> Array:
     """Return labels as floats, or refuse them."""
     try:
@@ -89,9 +112,28 @@ def numeric(y: NDArray[Any], whom: str) -> Array:
 
 
 def _of_length(name: str, value: Any, n_samples: int) -> Array:
-    found = vector(name, value)
-    if len(found) != n_samples:
+    found = numbers(name, value)
+    if found.shape != (n_samples,):
         raise ValueError(
-            f"{name} must have one entry for each of the {n_samples} rows of X, got {len(found)}."
+            f"{name} must have one entry for each of the {n_samples} rows of X, got shape {found.shape}."
         )
-    return found
+    return vector(name, found)
+
+
+def _require_different(X: Any) -> None:
+    """Refuse columns of one name."""
+    doubles = [name for name, count in Counter(getattr(X, "columns", ())).items() if count > 1]
+    if doubles:
+        raise ValueError(f"X must have columns of different names, got {doubles[0]!r} twice; rename one.")
+
+
+def _require_no_text(X: Any) -> None:
+    """Refuse a data frame with a column of words, and say which."""
+    for name in getattr(X, "columns", ()):
+        words = (value for value in np.asarray(X[name]).tolist() if isinstance(value, str))
+        word = next(words, None)
+        if word is not None:
+            raise ValueError(
+                f"X must hold numbers, and its column {name!r} holds words such as {word!r}; encode it, for "
+                "example by scikit-learn's OneHotEncoder in a pipeline."
+            ) from None

@@ -11,14 +11,13 @@ from sklearn.utils.validation import _check_sample_weight, check_is_fitted
 from tether.arrays import Array
 from tether.estimators.base import LinearEstimator
 from tether.estimators.fitting import Plan
+from tether.estimators.monotonic import SIGNS
 from tether.estimators.restrictions import Restrictions
 from tether.estimators.rows import Block
 from tether.estimators.table import Table
 from tether.estimators.variables import Variables
 from tether.inputs import nonnegative, positive_integer, shown
 from tether.objectives.losses import Squared
-
-SIGNS = {"increasing": 1.0, "decreasing": -1.0}
 
 
 class TrendFilter(RegressorMixin, LinearEstimator):
@@ -72,7 +71,7 @@ class TrendFilter(RegressorMixin, LinearEstimator):
         order: int = 2,
         monotonic: str | None = None,
         method: Any = "auto",
-        tol: float = 1e-14,
+        tol: float = 1e-18,
         max_iter: int | None = 1000,
         max_seconds: float | None = None,
         random_state: int | None = None,

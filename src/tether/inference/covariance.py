@@ -1,9 +1,9 @@
 """The covariance of coefficients that keep to equations: V = Z (Z' H Z)^-1 Z', and sandwiches around it."""
 
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
-from scipy.linalg import cho_factor, cho_solve, eigh
+from scipy.linalg import eigh
 
 from tether.arrays import Array
 from tether.inference.equations import Equations
@@ -18,28 +18,54 @@ NAMED = 1e-3  # of the largest entry: coefficients that are named in a direction
 FEW_GROUPS = 2
 
 
+class Spectrum(NamedTuple):
+    """The Hessian on the directions that equations leave: curvatures, rising, and a direction for each.
+
+    Coefficients are in units of their own, so that columns may have any units.
+    """
+
+    curvatures: Array
+    directions: Array
+    units: Array
+
+    @property
+    def seen(self) -> Any:
+        """Which directions the data determines."""
+        return self.curvatures > SINGULAR * max(self.curvatures.max(initial=0.0), 1e-300)
+
+    @property
+    def rank(self) -> int:
+        """How many directions the data determines."""
+        return int(self.seen.sum())
+
+    def inverse(self) -> Array:
+        """Return Z (Z' H Z)^-1 Z', without directions that nothing determines."""
+        along = self.directions[:, self.seen] / self.units[:, None]
+        return np.asarray((along / self.curvatures[self.seen]) @ along.T)
+
+
+def spectrum_on(hessian: Array, equations: Equations) -> Spectrum:
+    """Return the Hessian on the directions that equations leave."""
+    units = np.sqrt(np.maximum(np.diag(hessian), np.finfo(float).tiny))
+    basis, _ = np.linalg.qr(units[:, None] * equations.basis())
+    if not basis.shape[1]:
+        return Spectrum(np.zeros(0), basis, units)
+    inner = basis.T @ (hessian / np.outer(units, units)) @ basis
+    curvatures, vectors = eigh(0.5 * (inner + inner.T))
+    return Spectrum(curvatures, basis @ vectors, units)
+
+
 def inverse_on(hessian: Array, equations: Equations, names: tuple[str, ...]) -> Array:
     """Return Z (Z' H Z)^-1 Z', or name coefficients that nothing determines."""
-    basis = equations.basis()
-    if not basis.shape[1]:
-        return np.zeros_like(hessian)
-    units = np.sqrt(np.maximum(np.diag(hessian), np.finfo(float).tiny))  # so that columns may have any units
-    inner = _symmetric(basis.T @ hessian @ basis)
-    _require_regular(hessian, basis, units, names)
-    return np.asarray(basis @ cho_solve(cho_factor(inner), basis.T))
-
-
-def _require_regular(hessian: Array, basis: Array, units: Array, names: tuple[str, ...]) -> None:
-    """Refuse a Hessian that is singular on the directions that equations leave."""
-    scaled, _ = np.linalg.qr(units[:, None] * basis)  # the same directions in units of their own
-    values, vectors = eigh(_symmetric(scaled.T @ (hessian / np.outer(units, units)) @ scaled))
-    if values[0] > SINGULAR * max(values[-1], 1e-300):
-        return
-    direction = np.abs(scaled @ vectors[:, 0])
+    spectrum = spectrum_on(hessian, equations)
+    if spectrum.seen.all():
+        return spectrum.inverse()
+    direction = np.abs(spectrum.directions[:, 0])
     moved = tuple(names[j] for j in np.flatnonzero(direction > NAMED * direction.max()))
     raise ValueError(
         f"the data does not determine the coefficients of {few(moved)}: the Hessian is singular on the "
-        "constraint; drop columns that others make up, or add an equation such as 'sum == 0'."
+        "constraint; drop columns that others make up, add an equation such as 'sum == 0', or centre columns "
+        "whose mean is far larger than their spread."
     )
 
 
@@ -51,6 +77,7 @@ def covariance_of(fit: Fit, inverse: Array, cov_type: Any, groups: Any = None) -
         missing = groups is None
         words = "must be given for" if missing else "must be left out unless it is"
         raise ValueError(f'groups {words} cov_type="cluster", got {"none" if missing else shown(cov_type)}.')
+    _require_more_samples(fit, cov_type)
     if cov_type == "nonrobust":
         return fit.dispersion * inverse
     meat, factor = _meat(fit, cov_type, groups)
@@ -69,5 +96,12 @@ def _meat(fit: Fit, cov_type: str, groups: Any) -> tuple[Array, float]:
     return samples.outer_products(), n / (n - k) if cov_type == "HC1" else 1.0
 
 
-def _symmetric(matrix: Array) -> Array:
-    return 0.5 * (matrix + matrix.T)
+def _require_more_samples(fit: Fit, cov_type: str) -> None:
+    """Refuse a spread that would be divided by the number of no samples."""
+    known = fit.samples.distribution
+    divides = cov_type in ("HC1", "cluster") or (known is not None and known.dispersed)
+    if divides and fit.df_resid <= 0.0:
+        raise ValueError(
+            f"standard errors need more samples than free coefficients, got {fit.n_samples:g} (by their "
+            f"weights, which count as frequencies) and {fit.n_free}; add samples or equations."
+        )

@@ -33,6 +33,10 @@ class Equations(NamedTuple):
             return np.eye(self.matrix.shape[1])
         return np.asarray(null_space(_scaled(self.matrix), rcond=RANK))
 
+    def fixed(self) -> Any:
+        """Return which coefficients they leave no choice."""
+        return np.linalg.norm(self.basis(), axis=1) <= RANK
+
     def without(self, places: Any) -> "Equations":
         """Return the other rows."""
         kept = np.setdiff1d(np.arange(len(self.labels)), places)

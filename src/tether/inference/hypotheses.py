@@ -1,12 +1,12 @@
 """Tests of what a model was made to satisfy, and of whatever else one may ask of it."""
 
-from collections.abc import Callable
 from typing import NamedTuple
 
 import numpy as np
 from scipy.stats import chi2
 
 from tether.arrays import Array
+from tether.inference.covariance import spectrum_on
 from tether.inference.equations import Equations
 
 
@@ -20,7 +20,7 @@ class Evidence(NamedTuple):
 
     @classmethod
     def of(cls, hypothesis: str, statistic: float, df: int) -> "Evidence":
-        """Return a test with its p-value; NaN where a hypothesis says nothing that the others do not."""
+        """Return a test with its p-value; NaN where the data cannot speak against a hypothesis."""
         if df == 0:
             return cls(hypothesis, np.nan, 0, np.nan)
         statistic = max(statistic, 0.0)
@@ -28,28 +28,36 @@ class Evidence(NamedTuple):
 
 
 class Relaxation(NamedTuple):
-    """A constraint, or all of them, and the equations that are left without it."""
+    """A constraint, or all of them, and the equations that are left without it.
+
+    The degrees of freedom are the directions that the data determines then and the equations left out before:
+    none of an equation that others imply, and none of one that only tells coefficients apart, as the sum of
+    those of all levels of a category does.
+    """
 
     hypothesis: str
     left: Equations
     df: int
+    inverse: Array  # of the Hessian on the equations that are left
 
 
-def relaxations(equations: Equations) -> list[Relaxation]:
+def relaxations(equations: Equations, hessian: Array) -> list[Relaxation]:
     """Return what is left without each row and, where there are several, without all."""
-    rank = equations.rank
+    free = len(hessian) - equations.rank
     sets = [(label, [k]) for k, label in enumerate(equations.labels)]
     if len(sets) > 1:
         sets.append(("all together", list(range(len(equations.labels)))))
-    found = [(label, equations.without(places)) for label, places in sets]
-    return [Relaxation(label, left, rank - left.rank) for label, left in found]
+    found = list[Relaxation]()
+    for label, places in sets:
+        left = equations.without(places)
+        spectrum = spectrum_on(hessian, left)
+        found.append(Relaxation(label, left, spectrum.rank - free, spectrum.inverse()))
+    return found
 
 
-def score_test(
-    relaxed: Relaxation, score: Array, inverse_on: Callable[[Equations], Array], dispersion: float
-) -> Evidence:
+def score_test(relaxed: Relaxation, score: Array, dispersion: float) -> Evidence:
     """Return Rao's test: how far the score is from zero where the constraint is dropped."""
-    statistic = float(score @ inverse_on(relaxed.left) @ score) / dispersion
+    statistic = float(score @ relaxed.inverse @ score) / dispersion
     return Evidence.of(relaxed.hypothesis, statistic, relaxed.df)
 
 

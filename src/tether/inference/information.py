@@ -8,7 +8,7 @@ import numpy as np
 from tether.arrays import Array
 from tether.curvature import FULL, unpacked
 from tether.inference.distributions import Distribution, distribution_of
-from tether.inputs import plain_array
+from tether.inputs import has_missing, plain_array
 from tether.lazy import lazy
 from tether.objectives import GLM
 from tether.objectives.design import BLOCK
@@ -87,6 +87,10 @@ class Samples:
             raise ValueError(
                 f"groups must have one entry for each of the {self.objective.n_samples} samples, got shape "
                 f"{labels.shape}."
+            )
+        if has_missing(labels):
+            raise ValueError(
+                "groups must say of every sample where it belongs, got None or NaN; drop such rows."
             )
         found, places = np.unique(labels, return_inverse=True)
         total, factors = np.zeros((len(found), len(self.x))), self.weights * self.slopes

@@ -4,7 +4,6 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from tether.arrays import Array
 from tether.inference.distributions import Distribution, Normal
 from tether.inference.information import Samples
 from tether.lazy import lazy
@@ -44,7 +43,7 @@ class Fit:
         """Twice the losses above what is best for each sample alone."""
         samples, loss = self.samples, self.samples.objective.loss
         losses = loss.values(samples.predictions, samples.objective.y) - loss.floors(samples.objective.y)
-        return 2.0 * float(samples.weights @ losses)
+        return max(0.0, 2.0 * float(samples.weights @ losses))
 
     @lazy
     def pearson(self) -> float:
@@ -79,12 +78,6 @@ class Fit:
     def bic(self) -> float:
         """-2 log L + k log n."""
         return -2.0 * self.log_likelihood + np.log(self.n_samples) * self.n_free
-
-    @property
-    def residuals(self) -> Array:
-        """Labels less their means."""
-        known = self._known
-        return known.responses(self.samples.objective.y) - known.mean(self.samples.predictions)
 
     @property
     def _known(self) -> Distribution:

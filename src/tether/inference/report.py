@@ -12,9 +12,10 @@ from tether.constraints import Affine
 from tether.inference.covariance import covariance_of, inverse_on
 from tether.inference.distributions import Normal
 from tether.inference.equations import Equations, equations_of
-from tether.inference.hypotheses import Evidence, relaxations, score_test, wald_test
+from tether.inference.hypotheses import Evidence, Relaxation, relaxations, score_test, wald_test
 from tether.inference.information import Samples
 from tether.inference.likelihood import Fit
+from tether.inference.refusals import require_free, require_model
 from tether.inference.summary import Summary, summary_of
 from tether.inputs import number, switch
 from tether.lazy import lazy
@@ -98,7 +99,9 @@ class Inference:
 
     @property
     def _distribution(self) -> Any:
-        return student(self.fit.df_resid) if self.use_t else norm
+        if not self.use_t:
+            return norm
+        return student(self.fit.df_resid if self.groups is None else len(np.unique(self.groups)) - 1)
 
     def conf_int(self, alpha: float = 0.05) -> Array:
         """Return confidence intervals, (p, 2), that miss with probability alpha."""
@@ -107,15 +110,8 @@ class Inference:
 
     def score_tests(self) -> list[Evidence]:
         """Return Rao's score test of each equation, the others kept, and of all together."""
-        score = self.fit.samples.score
-
-        def inverse(left: Equations) -> Array:
-            return inverse_on(self.hessian, left, self.names)
-
-        return [
-            score_test(relaxed, score, inverse, self.fit.dispersion)
-            for relaxed in relaxations(self.equations)
-        ]
+        score, dispersion = self.fit.samples.score, self.fit.dispersion
+        return [score_test(relaxed, score, dispersion) for relaxed in self._relaxations]
 
     def likelihood_ratio_tests(self) -> list[Evidence]:
         """Return the likelihood-ratio test of each equation, the others kept, and of all together.
@@ -123,13 +119,17 @@ class Inference:
         The model is fitted once more without each of them.
         """
         found = list[Evidence]()
-        for relaxed in relaxations(self.equations):
+        for relaxed in self._relaxations:
             if relaxed.df == 0:
                 found.append(Evidence.of(relaxed.hypothesis, np.nan, 0))
                 continue
             larger = self._refitted(relaxed.left)
             found.append(Evidence.of(relaxed.hypothesis, larger.statistic_against(self.fit), relaxed.df))
         return found
+
+    @lazy
+    def _relaxations(self) -> list[Relaxation]:
+        return relaxations(self.equations, self.hessian)
 
     def _refitted(self, equations: Equations) -> Fit:
         objective = self.fit.samples.objective
@@ -230,7 +230,8 @@ def infer(
         Whether the expected second derivatives of the loss are used instead of those at the data; they are
         the same for normal, binomial and Poisson models.
     use_t : bool, optional
-        Whether ratios are compared with Student's distribution; by default for normal models.
+        Whether ratios are compared with Student's distribution; by default for normal models. It has n - k
+        degrees of freedom, for "cluster" G - 1.
     response : str
         What the labels are called in the summary.
 
@@ -248,9 +249,9 @@ def infer(
     >>> [round(test.pvalue, 3) for test in found.score_tests()]
     [0.211]
     """
-    _require_inference(objective, solution)
+    require_model(objective, solution)
     equations = equations_of(constraints, objective.dim, objective.labels, objective.names)
-    _require_free(solution, equations)
+    require_free(solution, equations)
     fit = Fit(Samples(objective, solution.x), objective.dim - equations.rank)
     known = fit.samples.distribution
     if known is None and cov_type == "nonrobust":
@@ -271,41 +272,3 @@ def infer(
     )
     found.covariance  # noqa: B018, so that what cannot be had is refused here
     return found
-
-
-def _require_inference(objective: GLM, solution: Solution) -> None:
-    if not isinstance(objective, GLM):
-        raise TypeError(f"objective must be a tether.GLM for inference, got {type(objective).__name__}.")
-    if objective.n_outputs > 1:
-        raise ValueError(
-            f"inference is for models with one output, got {objective.n_outputs}: with a coefficient for "
-            "every class these are not determined."
-        )
-    if objective.ridge.largest > 0.0 or (solution.problem is not None and solution.problem.penalty):
-        raise ValueError(
-            "standard errors are not defined under a penalty, which biases the coefficients; fit without one."
-        )
-
-
-def _require_free(solution: Solution, equations: Equations) -> None:
-    """Refuse inequalities and bounds that hold as equations without being some."""
-    active, problem = solution.active, solution.problem
-    if active is None or problem is None:
-        return
-    rows = [label.at(k) for label in problem.inequalities for k in range(label.size)]
-    bounds = [f"the bound of {problem.variables.at(j)}" for j in range(problem.dim)]
-    fixed = {f"the bound of {label.split(' == ')[0]}" for label in equations.labels}
-    held = _held(rows, active.inequalities, set(equations.labels)) + _held(bounds, active.bounds, fixed)
-    if held:
-        raise ValueError(
-            f"standard errors are not defined while inequalities hold as equations, and {held[0]} does"
-            f"{f' (and {len(held) - 1} more)' if len(held) > 1 else ''}; state it as an equation or drop it."
-        )
-
-
-def _held(labels: list[str], active: Any, equations: set[str]) -> list[str]:
-    if active is None:
-        return []
-    return [
-        label for label, side in zip(labels, active, strict=False) if side != 0 and label not in equations
-    ]

@@ -10,8 +10,9 @@ import numpy as np
 if TYPE_CHECKING:
     from tether.inference.report import Inference
 
+NOT_ROBUST = "They go by the likelihood, not by the robust covariance."
+UNTESTED = "An equation with 0 df is implied by others, or only tells coefficients apart."
 WIDTH = 78  # letters a line
-LONGEST_NAME = 30  # letters of a name, of which the rest is cut
 COLUMNS = 10  # letters of a column of numbers
 Row = tuple[str, ...]
 Pair = tuple[str, str]
@@ -139,6 +140,8 @@ def _notes(found: "Inference") -> tuple[str, ...]:
         notes.append("Coefficients that the equations fix have no standard error.")
     if found.equations.labels and found.fit.samples.distribution is not None:
         notes.append("Score tests ask whether the data speak against an equation, the others kept.")
+        notes += [NOT_ROBUST] if found.cov_type != "nonrobust" else []
+        notes += [UNTESTED] if any(row[2] == "0" for row in _equations(found)) else []
     return tuple(notes)
 
 

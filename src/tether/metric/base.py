@@ -4,6 +4,7 @@ M is symmetric and, as far as directions that a set allows go, positive. With M^
 x = R w have the Hessian R^T M R = I: gradients become R^T g, directions R w.
 """
 
+import math
 from abc import ABC, abstractmethod
 from collections.abc import Callable
 from typing import Any
@@ -70,6 +71,10 @@ class Metric(ABC):
     def scale(self) -> Array | None:
         """Units in which the variables are alike, the square roots of the diagonal; None where not needed."""
         return None
+
+    def steepness(self, reach: Array) -> float:
+        """Return k with <r, |v|> <= k sqrt(v^T M v) for all v; infinite where none is cheap."""
+        return math.inf
 
     @abstractmethod
     def smallest(self, image: Map, normal: Normal) -> float:

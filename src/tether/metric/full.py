@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 from scipy.linalg.blas import dtrmm, dtrmv, dtrsm, dtrsv
-from scipy.linalg.lapack import dpotrf, dtrcon
+from scipy.linalg.lapack import dpotrf, dtrcon, dtrtri
 
 from tether.arrays import Array, norm
 from tether.metric.base import Map, Metric, Normal, NotFinite
@@ -119,6 +119,15 @@ class FullMetric(Metric):
             proven = (bound for bound in bounds if self._is_below(bound, outside))
             split = (bound for bound in bounds if self._is_below_within(bound, outside))
             return next(proven, None) or next(split, 0.0)
+
+    def steepness(self, reach: Array) -> float:
+        """Return the sum of r_j sqrt((M^-1)_jj), because no |v_j| is more than that root times v's length."""
+        if not self.exact or self.dim > BOUNDED_SIZE:
+            return np.inf
+        with _threads(self.dim):
+            inverse, info = dtrtri(self._lower, lower=1)
+        lengths = np.sqrt(np.einsum("ij,ij->j", inverse, inverse))
+        return (1.0 + self.error) * float(reach / self._scale @ lengths) if info == 0 else np.inf
 
     def _is_below(self, bound: float, outside: Array) -> bool:
         """Say whether M - l I + rho N is positive for certain."""

@@ -193,6 +193,11 @@ class Objective(ABC):
         """What second derivatives cost; here, there are none."""
         return SecondOrder()
 
+    @property
+    def reach(self) -> Array | None:
+        """r with H(x + v) >= exp(-<r, |v|>) H(x), so that units of variables do not matter; None: unknown."""
+        return None
+
     def curvature(self, x: Array, form: str, batch: Indices | None = None) -> Array:
         """Return the second derivatives at x of F, or of f_B, in a form of `tether.curvature`."""
         raise NotImplementedError(f"{type(self).__name__} has no second derivatives")

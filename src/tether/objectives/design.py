@@ -63,6 +63,10 @@ class Design(Rows):
         """Return ||a_i||^2 of every row."""
 
     @abstractmethod
+    def largest(self) -> Array:
+        """Return max_i |a_ij| of every column."""
+
+    @abstractmethod
     def block(self, rows: slice | Indices) -> Array:
         """Return some rows as a dense float64 array."""
 
@@ -107,6 +111,10 @@ class DenseDesign(Design):
     def squared_norms(self) -> Array:
         """Return ||a_i||^2 of every row."""
         return np.einsum("ij,ij->i", self.matrix, self.matrix, dtype=np.float64)
+
+    def largest(self) -> Array:
+        """Return max_i |a_ij| of every column."""
+        return _float64(np.maximum(self.matrix.max(axis=0), -self.matrix.min(axis=0)))
 
     def block(self, rows: slice | Indices) -> Array:
         """Return some rows as a dense float64 array."""
@@ -170,6 +178,12 @@ class SparseDesign(Design):
             if len(filled):
                 norms[filled] = np.add.reduceat(squares, pointers[filled] - rows[0])
         return norms
+
+    def largest(self) -> Array:
+        """Return max_i |a_ij| of every column."""
+        found = np.zeros(self.width)
+        np.maximum.at(found, self.matrix.indices, np.abs(self.matrix.data))
+        return found
 
     def block(self, rows: slice | Indices) -> Array:
         """Return some rows as a dense float64 array."""
@@ -256,6 +270,10 @@ class WithOnes(Design):
     def squared_norms(self) -> Array:
         """Return ||a_i||^2 + 1 of every row."""
         return self.design.squared_norms() + 1.0
+
+    def largest(self) -> Array:
+        """Return max_i |a_ij| of every column, and 1."""
+        return np.append(self.design.largest(), 1.0)
 
     def block(self, rows: slice | Indices) -> Array:
         """Return some rows and a 1 behind each."""

@@ -24,6 +24,7 @@ from tether.objectives.glm_curvature import (
     curvature_of,
     model_of,
     quadratic_of,
+    reach_of,
     second_order_of,
 )
 from tether.objectives.glm_data import (
@@ -328,6 +329,11 @@ class GLM(Objective):
     def second_order(self) -> SecondOrder:
         """What second derivatives cost: all of them, those of one output, or the diagonal."""
         return second_order_of(model_of(self), self._moment.lengths.longest)
+
+    @lazy
+    def reach(self) -> Array | None:
+        """How fast second derivatives fall along each variable."""
+        return reach_of(model_of(self))
 
     def curvature(self, x: Array, form: str, batch: Indices | None = None) -> Array:
         """Return the second derivatives of the losses' mean, and l2, at x."""

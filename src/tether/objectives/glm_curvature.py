@@ -162,6 +162,17 @@ def quadratic_of(model: LinearModel, moment: Array) -> tuple[Array, Array]:
     return hessian, model.design.combine(slopes)
 
 
+def reach_of(model: LinearModel) -> Array | None:
+    """Return by column how fast second derivatives fall along it, of a model with one output.
+
+    They do by the rate of the loss times the largest entry of the column.
+    """
+    rate = float(model.loss.concordance)
+    if model.n_outputs > 1 or not model.convex or not 0.0 < rate < math.inf:
+        return None
+    return rate * model.design.largest()
+
+
 def second_order_of(model: LinearModel, longest: float) -> SecondOrder:
     """Return what second derivatives of the model cost, and how fast they fall if no row is longer than that.
 

@@ -22,10 +22,11 @@ class Bend(NamedTuple):
     """What the Hessian says of F at a point."""
 
     decrement: float
-    distance: float  # from where the Hessian was taken
+    shift: float  # at most by what its logarithm fell since it was taken
     smallest: float  # a bound below its eigenvalues on the tangent space; 0: none is known; or `UNSOUGHT`
     concordance: float  # R
     error: float  # relative, of the decrement
+    steepness: float  # k of the Hessian that was taken
 
 
 class Incumbent(NamedTuple):
@@ -124,8 +125,9 @@ def gap_bound(point: Measured | Incumbent, convexity: float, floor: float = -mat
 
         F(x) - F*  <=  (k l + (1 - k l) log(1 - k l)) / k^2    if  k l < 1,
 
-    which is l^2/2 for quadratics, where R = 0, whatever m. A Hessian taken at a distance r counts by
-    exp(-R r).
+    which is l^2/2 for quadratics, where R = 0, whatever m. A Hessian taken at a distance d counts by
+    exp(-R d). Where H(x + v) >= exp(-<r, |v|>) H(x), any k with <r, |v|> <= k sqrt(<v, H v>) will do as
+    well, whatever the units of variables.
 
     With kinks, grad F has a subgradient of psi in it; what that lacks of being one at x is added. Then there
     also is a bound by conjugates, which needs a convex F and a number that it is nowhere below.
@@ -143,13 +145,14 @@ def _slope_bound(point: Measured | Incumbent, convexity: float) -> float:
     if bend is None:
         return plain
     concordance = bend.concordance
-    shrink = math.exp(-concordance * bend.distance)
+    shrink = math.exp(-bend.shift)
     smallest = max(convexity, shrink * bend.smallest)
     if shrink == 0.0 or (smallest == 0.0 and concordance > 0.0):
         return plain
     hidden = ROUNDING * point.scale / math.sqrt(smallest) if smallest else 0.0
     decrement = (1.0 + bend.error) * math.sqrt(bend.decrement / shrink) + hidden
-    return min(plain, _bent_bound(decrement, concordance / math.sqrt(smallest) if concordance else 0.0))
+    k = min(concordance / math.sqrt(smallest), bend.steepness / math.sqrt(shrink)) if concordance else 0.0
+    return min(plain, _bent_bound(decrement, k))
 
 
 def _bent_bound(decrement: float, k: float) -> float:
@@ -167,7 +170,7 @@ def bend_at(reply: Measured) -> Bend | None:
     curved = reply.curved
     if curved is None or not math.isfinite(curved.concordance) or curved.error > LARGEST_ERROR:
         return None
-    return Bend(*curved[2:7])
+    return Bend(*curved[2:])
 
 
 def lowest_value(reply: Measured, constants: Constants) -> float:

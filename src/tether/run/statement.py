@@ -4,7 +4,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from tether.constraints import Unconstrained
+from tether.constraints import Affine, Unconstrained
 from tether.feasible import Feasible
 from tether.feasible.given import Given, Plane, Rows
 from tether.names import Labels
@@ -87,8 +87,10 @@ def statement_of(problem: Problem, facts: Facts, settings: Pairs) -> Statement:
 def restrictions_of(feasible: Feasible) -> list[str]:
     """Return what x must satisfy, in words."""
     given, found = feasible.given, []
-    planes = [plane.constraint for plane in given.planes]
-    found += [constraint.words for constraint in planes if not isinstance(constraint, Unconstrained)]
+    planes = [plane.constraint for plane in given.planes if not isinstance(plane.constraint, Unconstrained)]
+    rows = sum(plane.shape[0] for plane in planes if isinstance(plane, Affine))
+    found += [counted(rows, "equation")] if rows else []
+    found += [plane.words for plane in planes if not isinstance(plane, Affine)]
     if given.rows is not None:
         found.append(counted(len(given.rows.lower), "inequality", "inequalities"))
     if given.box is not None:
