@@ -1,4 +1,4 @@
-"""The way of a program: rows of similar lengths, standard form, interior point, active set."""
+"""The way of a program: standard form, interior point, active set; once more with rows of similar lengths."""
 
 from time import perf_counter
 
@@ -54,15 +54,16 @@ def solve_program(
     """
     check(program)
     program, deadline = program.handy(), perf_counter() + seconds
-    balance = Balance.of(program)
+    answer = _answer(program, start, tol, deadline)
+    balance = Balance.of(program) if answer.status is Status.INACCURATE else None
     if balance is None:
-        return _answer(program, start, tol, deadline)
-    near = None if start is None else balance.there(start)
-    return balance.back(_answer(balance.program(program), near, tol, deadline))
+        return answer
+    again = balance.back(_answer(balance.program(program), balance.there(answer), tol, deadline))
+    return again if again.status is not Status.INACCURATE or again.residual < answer.residual else answer
 
 
 def _answer(program: Program, start: Answer | None, tol: float, deadline: float) -> Answer:
-    """Return the solution of a program with rows of similar lengths."""
+    """Return what is found of a program as it is."""
     search = Search(program, tol, deadline)
     answer = search.answer(start)
     if answer.status is not Status.INACCURATE:
