@@ -25,6 +25,7 @@ FEW_FREE = 0.65  # of the largest working set: so few free variables are a case 
 SLOW_FALL = 0.3  # of the certificate over a stage
 SLOW_STAGES = 2  # in succession, which are enough
 MOSTLY = 0.5  # of the variables have an l1 term
+CHEAP_PROJECTION = 0.1  # of a pass: one that costs no more costs nothing
 
 
 class Running(IntEnum):
@@ -72,7 +73,9 @@ class BeyondAlgorithm(Algorithm[BeyondState]):
         """Choose the method to begin with."""
         assert facts.pieces is not None
         sparse = np.mean((facts.pieces.left > 0.0) & (facts.pieces.right > 0.0)) >= MOSTLY
-        first = Running.NEWTON if sparse and facts.equations == 0 else Running.SKIP
+        a_pass, projection = facts.step_work * facts.n_samples, 2.0 * facts.equations * facts.dim
+        cheap = projection <= CHEAP_PROJECTION * a_pass
+        first = Running.NEWTON if sparse and cheap else Running.SKIP
         return cls(skip=skip, newton=newton, pieces=facts.pieces, first=first)
 
     def start(self, x: Array, clock: int = 0) -> BeyondState:
