@@ -90,7 +90,7 @@ def test_methods_that_take_turns_beyond_equations_are_decisions():
     rng = np.random.default_rng(0)
     X = rng.standard_normal((1_200, 1_600))
     y = X[:, :10].sum(axis=1) + rng.standard_normal(1_200) > 0
-    budget = tether.Affine(np.ones(1_600), 1.0)
+    budget = tether.Affine(rng.standard_normal((100, 1_600)))
     sol = tether.solve(tether.GLM(X, y, l2=1e-3), budget, penalty=tether.L1(0.05), rtol=1e-4)
     first, second = sol.decisions[:2]
     assert first.words == "ProxSkip-SVRG with Anderson acceleration" and first.request == 0

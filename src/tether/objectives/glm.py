@@ -58,6 +58,7 @@ if TYPE_CHECKING:
 _LAZY_NAMES = (
     "smoothness",
     "second_order",
+    "reach",
     "shares",
     "natural_batch",
     "sample_work",
