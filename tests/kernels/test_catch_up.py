@@ -126,3 +126,14 @@ def test_what_is_not_a_number_stays_so():
 def test_slopes_without_end_hold_a_coordinate_at_zero(n):
     w, large, walls = np.array([0.0]), np.array([1e300]), np.array([math.inf])
     np.testing.assert_array_equal(at_once(w, -large, large, -walls, walls, 0.1, n), 0.0)
+
+
+@pytest.mark.parametrize("n", [0, 1, 2, 300])
+@pytest.mark.parametrize("loss", [0.0, 1e-3])
+def test_coordinates_next_to_zero_are_no_exception(n, loss):
+    w = np.array([1e-200, -1e-200, 1e-300, 1.0, 1.0])
+    below, above = np.array([0.1, -0.2, 0.1, 1e-300, 0.1]), np.array([0.2, -0.1, 0.2, 2e-300, 1e300])
+    walls = np.full(5, math.inf)
+    fast = at_once(w, below, above, -walls, walls, loss, n)
+    slow = one_by_one(w, below, above, -walls, walls, loss, (n,))[n]
+    np.testing.assert_allclose(fast, slow, rtol=1e-12)

@@ -77,8 +77,12 @@ def within(w, lower, upper):
 
 @inlined
 def passes_zero(w, moved, below, above):
-    """Say whether w, which one formula has moved, came to zero and could not rest there; seldom true."""
-    return (w * moved <= 0.0) & (w != 0.0) & (below * above > 0.0) & (below < above)
+    """Say whether w, which one formula has moved, came to zero and could not rest there; seldom true.
+
+    No product of w and moved decides: those of tiny numbers are zero, and no steps at all lead nowhere.
+    """
+    reached = ((w > 0.0) & (moved <= 0.0)) | ((w < 0.0) & (moved >= 0.0))
+    return reached & (below * above > 0.0) & (below < above)
 
 
 @kernel
@@ -101,7 +105,7 @@ def _fall(w, below, above, n, near, far, loss):
     """Return w after n > 0 steps, of a w above zero that falls below it: 0 < below <= above."""
     ratio = w / above
     before = -math.log1p(loss * ratio) / math.log1p(-loss) if loss > _NO_LOSS else ratio
-    m = min(max(math.ceil(before) - 1.0, 0.0), n - 1.0)
+    m = max(min(np.ceil(before) - 1.0, n - 1.0), 0.0)
     a, s = power(near, far, m)
     across = shrunk((1.0 - loss) * (a * w - s * above), below, above)
     a, s = power(near, far, n - m - 1.0)
