@@ -79,10 +79,9 @@ def within(w, lower, upper):
 def passes_zero(w, moved, below, above):
     """Say whether w, which one formula has moved, came to zero and could not rest there; seldom true.
 
-    No product of w and moved decides: those of tiny numbers are zero, and no steps at all lead nowhere.
+    It is also said of tiny numbers that did not, because their product is zero.
     """
-    reached = ((w > 0.0) & (moved <= 0.0)) | ((w < 0.0) & (moved >= 0.0))
-    return reached & (below * above > 0.0) & (below < above)
+    return (w * moved <= 0.0) & (w != 0.0) & (below * above > 0.0) & (below < above)
 
 
 @kernel
@@ -94,7 +93,9 @@ def power(near, far, n):
 
 @kernel
 def through_zero(w, below, above, n, near, far, loss):
-    """Return w after n > 0 steps, of a w that goes from one side of zero to the other."""
+    """Return w after n steps, of a w that goes from one side of zero to the other or is next to it."""
+    if n < 1.0:
+        return w
     if w < 0.0:
         return -_fall(-w, -above, -below, n, near, far, loss)
     return _fall(w, below, above, n, near, far, loss)
