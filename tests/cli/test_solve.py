@@ -225,12 +225,19 @@ def test_an_interrupted_run_returns_its_best_point(folder):
     words = ["-m", "tether", "solve", "--data", "long.npz", "--l2", "1e-9", "--method", "dp-sgd", "--json"]
     words += ["--tol", "1e-14", "--max-seconds", "600", "--checkpoint", "run.npz"]
     job = subprocess.Popen(
-        [sys.executable, *words], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+        [sys.executable, *words],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),  # which workers of tests ignore
     )
-    while job.poll() is None and not (folder / "run.npz").exists():  # which is written after some seconds
-        time.sleep(0.1)
-    job.send_signal(signal.SIGINT)
-    out, _ = job.communicate(timeout=300)
+    try:
+        while job.poll() is None and not (folder / "run.npz").exists():  # which is written after some seconds
+            time.sleep(0.1)
+        job.send_signal(signal.SIGINT)
+        out, _ = job.communicate(timeout=300)
+    finally:
+        job.kill()
     told = json.loads(out)
     assert job.returncode == 4 and told["status"] == "interrupted" and len(told["x"]) == 50
 
