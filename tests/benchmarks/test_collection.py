@@ -77,6 +77,7 @@ def test_seeds_fix_the_problems(name):
     assert record.build().digest() == QUICK[name]
 
 
+@pytest.mark.slow
 def test_every_problem_from_generators_and_scikit_learn_builds(monkeypatch):
     for publisher in ("TETHER_OPENML", "TETHER_LIBSVM"):
         monkeypatch.setenv(publisher, "http://127.0.0.1:9")  # tests download nothing

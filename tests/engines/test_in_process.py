@@ -239,6 +239,7 @@ def test_a_checkpoint_of_other_workers_is_refused(federation, tmp_path):
         tether.solve(fewer, method="skip", checkpoint=path)
 
 
+@pytest.mark.slow
 def test_many_small_workers_share_compiled_steps():
     federation = tether.Federation([local(k, 50) for k in range(1000)])
     assert all(one._compiled is not None for one in federation.objectives)

@@ -111,6 +111,7 @@ def multinomial_by_cvxpy(data, equations):
     return W.value
 
 
+@pytest.mark.slow
 def test_constrained_multinomial_regression_agrees_with_cvxpy(data, equations, solve, multinomial_by_cvxpy):
     X, _, scores = data
     A, b = equations(3, D * K)

@@ -107,6 +107,7 @@ def test_delayed_svrg_converges_linearly(logistic, interval):
 THEORY = {"parameters": "theory", "batch_size": 1, "replacement": True}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("interval", [1, 4])
 @pytest.mark.parametrize("l2", [0.02, 0.0], ids=["mu>0", "mu=0"])
 @pytest.mark.parametrize("method", [DelayedSGD, DelayedSVRG, DelayedASVRG])

@@ -54,6 +54,7 @@ def _assert_ray(program, answer):
         assert program.polyhedral.violation(x) < 1e-9 * max(1.0, np.abs(x).max())
 
 
+@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore:Solution may be inaccurate")
 def test_every_verdict_is_that_of_cvxpy_and_proven(reference):
     seen = dict.fromkeys(Status, 0)

@@ -36,6 +36,7 @@ def folder(tmp_path_factory):
     return tmp_path_factory.mktemp("reproduction")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["figure-1", "figure-2", "figure-3"])
 def test_a_figure_is_run_judged_drawn_and_written(tiny, folder, name):
     tmp_path = folder

@@ -103,6 +103,7 @@ def test_a_point_that_no_longer_moves_ends_the_run(method):
     assert sol.status in (Status.EXHAUSTED, Status.CONVERGED) and sol.counts.rounds < 400
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "inner", [Nesterov(), LBFGS(), DelayedSVRG()], ids=lambda method: type(method).__name__
 )

@@ -90,6 +90,7 @@ def test_a_run_cut_by_its_budget_goes_on_bit_for_bit(label, tmp_path):
     assert_same(run(method, path), whole)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("label", METHODS)
 def test_a_run_stopped_after_every_request_goes_on_bit_for_bit(label, tmp_path):
     method, path = METHODS[label], tmp_path / "run.npz"
