@@ -222,14 +222,14 @@ def test_the_command_is_there_as_a_person_types_it(folder):
 def test_an_interrupted_run_returns_its_best_point(folder):
     rng = np.random.default_rng(0)
     np.savez("long.npz", X=rng.standard_normal((20_000, 50)), y=rng.integers(0, 2, 20_000))
-    words = ["-m", "tether", "solve", "--data", "long.npz", "--l2", "1e-9", "--method", "dp-sgd", "--json"]
+    words = ["solve", "--data", "long.npz", "--l2", "1e-9", "--method", "dp-sgd", "--json"]
     words += ["--tol", "1e-14", "--max-seconds", "600", "--checkpoint", "run.npz"]
+    listen = (
+        "import signal; signal.signal(signal.SIGINT, signal.default_int_handler)"  # workers of tests do not
+    )
+    command = f"{listen}; import sys; from tether.cli import main; sys.exit(main())"
     job = subprocess.Popen(
-        [sys.executable, *words],
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),  # which workers of tests ignore
+        [sys.executable, "-c", command, *words], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
     )
     try:
         while job.poll() is None and not (folder / "run.npz").exists():  # which is written after some seconds
