@@ -152,11 +152,9 @@ def solve(
         opening = Opening(objective, Asked(constraint, penalty), method, x0=x0, seed=seed, engine=place)
         way = opening.way(terms.asked, clock.left(terms.budgets.max_seconds))
         conversation, run = opening.conversation(way, terms.audit)
-        constants = conversation.facts.smoothness
-        accuracy = Accuracy(
-            way.inner, constants.convexity, origin=conversation.origin, floor=conversation.facts.floor
-        )
-        judge = Judge(accuracy, conversation.algorithm, constants.full if constants.known else 0.0)
+        constants, floor = conversation.facts.smoothness, conversation.facts.floor
+        accuracy = Accuracy(way.inner, constants.convexity, origin=conversation.origin, floor=floor)
+        judge = Judge(accuracy, conversation.algorithm, constants)
         identity = opening.identity(way, conversation) if terms.checkpoint else None
         keeper = Keeper(terms.checkpoint, identity, place.save_every)
         with progress(verbose and place.leads, conversation.algorithm.title) as reporter:

@@ -16,13 +16,13 @@ from typing import Any, ClassVar, NamedTuple, final
 
 from tether.arrays import Array
 from tether.curvature import DIAGONAL, KRONECKER
-from tether.methods.anderson import Anderson, AndersonAlgorithm, AndersonState
+from tether.lazy import lazy
+from tether.methods.anderson import AndersonAlgorithm, AndersonState
 from tether.methods.base import Algorithm, Choice, Method
-from tether.methods.beyond_planes import BeyondAlgorithm
+from tether.methods.beyond_planes import FLAGSHIP, BeyondAlgorithm
 from tether.methods.costs import Costs
 from tether.methods.lbfgs import LBFGS, LBFGSAlgorithm, LBFGSState
 from tether.methods.newton import Newton, NewtonAlgorithm, NewtonState, work_of_sample
-from tether.methods.proxskip_svrg import ProxSkipSVRG
 from tether.methods.sequential import SequentialAlgorithm
 from tether.needs import Need
 from tether.problem import Facts
@@ -148,15 +148,7 @@ class Auto(Method):
             first = Running.LBFGS, Reason.MANY_VARIABLES
         else:
             first = Running.SKIP, Reason.MANY_SAMPLES
-        return AutoAlgorithm(
-            newton=newton,
-            skip=_FLAGSHIP.prepare(facts if unfit is None else facts.unscaled()),  # nobody will walk
-            lbfgs=_LBFGS.prepare(facts),
-            first=first,
-            walks=unfit is None,
-            costs=costs,
-            convexity=facts.smoothness.convexity,
-        )
+        return AutoAlgorithm(facts=facts, newton=newton, first=first, walks=unfit is None, costs=costs)
 
 
 def _beyond_planes(facts: Facts) -> Algorithm[Any]:
@@ -166,12 +158,11 @@ def _beyond_planes(facts: Facts) -> Algorithm[Any]:
     """
     if _programs_fit(facts) or _unfit_for_walks(facts) is not None:
         return Newton().prepare(facts)
-    flagship = _FLAGSHIP.prepare(facts)
     if facts.couples or not math.isfinite(facts.second_order.among):
-        return flagship
+        return FLAGSHIP.prepare(facts)
     newton = Newton().prepare(facts)
     assert isinstance(newton, SequentialAlgorithm)
-    return BeyondAlgorithm.of(flagship, newton, facts)
+    return BeyondAlgorithm.of(facts, newton)
 
 
 def _programs_fit(facts: Facts) -> bool:
@@ -196,10 +187,6 @@ def _unfit_for_walks(facts: Facts) -> Reason | None:
     return None if facts.smoothness.exact else Reason.ESTIMATED_SMOOTHNESS
 
 
-_FLAGSHIP = Anderson(ProxSkipSVRG(renew=True, inside=True))
-_LBFGS = LBFGS()
-
-
 def _newton(facts: Facts) -> NewtonAlgorithm | None:
     """Return Newton's method where there are second derivatives."""
     known = facts.second_order
@@ -216,20 +203,30 @@ class AutoAlgorithm(Algorithm[AutoState]):
 
     name: ClassVar[str] = "Auto"
 
+    facts: Facts = field(repr=False)
     newton: NewtonAlgorithm | None = field(repr=False)
-    skip: AndersonAlgorithm = field(repr=False)
-    lbfgs: LBFGSAlgorithm = field(repr=False)
     first: tuple[Running, Reason] = field(repr=False)
     walks: bool = field(repr=False)  # whether the flagship is worth a try
     costs: Costs = field(repr=False)
-    convexity: float = field(repr=False)
+
+    @lazy
+    def skip(self) -> AndersonAlgorithm:
+        """The flagship, once it is its turn."""
+        return FLAGSHIP.prepare(self.facts)
+
+    @lazy
+    def lbfgs(self) -> LBFGSAlgorithm:
+        """L-BFGS, once it is its turn."""
+        return LBFGS().prepare(self.facts)
 
     def start(self, x: Array, clock: int = 0) -> AutoState:
-        """Begin with the method that the constants speak for."""
+        """Begin with the method that the constants speak for; those that wait need no constants yet."""
+        waiting = self.facts.unscaled()
+        skip = self.skip if self.first[0] == Running.SKIP else FLAGSHIP.prepare(waiting)
         return AutoState(
             newton=None if self.newton is None else self.newton.start(x),
-            skip=self.skip.start(x, clock),
-            lbfgs=self.lbfgs.start(x),
+            skip=skip.start(x, clock),
+            lbfgs=LBFGS().prepare(waiting).start(x),
             running=self.first[0],
             reason=self.first[1],
             best=x,
@@ -237,9 +234,9 @@ class AutoAlgorithm(Algorithm[AutoState]):
         )
 
     def warm(self, state: AutoState) -> AutoState:
-        """Start as the flagship and Newton's method do."""
-        newton = None if self.newton is None or state.newton is None else self.newton.warm(state.newton)
-        return state._replace(skip=self.skip.warm(state.skip), newton=newton)
+        """Start as the method that is first does."""
+        algorithm, inner = self._running(state)
+        return self._with(state, algorithm.warm(inner))
 
     def ask(self, state: AutoState) -> Request:
         """Ask what the running method asks."""
@@ -250,10 +247,8 @@ class AutoAlgorithm(Algorithm[AutoState]):
         """Tell the running method, then look whether another would do better."""
         algorithm, inner = self._running(state)
         inner = algorithm.tell(inner, reply)
-        state = state._replace(
-            **{FIELDS[Running(state.running)]: inner},
-            spent=state.spent + self.costs.of_reply(reply),
-            stage=state.stages + inner.stage,
+        state = self._with(state, inner)._replace(
+            spent=state.spent + self.costs.of_reply(reply), stage=state.stages + inner.stage
         )
         if isinstance(reply, Measured) and reply.complete:
             state = _seen(state, reply)
@@ -286,7 +281,7 @@ class AutoAlgorithm(Algorithm[AutoState]):
     def _left(self, state: AutoState, reply: Reply, pace: float) -> float:
         """Guess what is left to pay for a gap of a millionth of F, at a pace."""
         size = abs(reply.value) if isinstance(reply, Measured) else 0.0
-        target = 2.0 * self.convexity * ACCURACY * size or ACCURACY**2 * state.first
+        target = 2.0 * self.facts.smoothness.convexity * ACCURACY * size or ACCURACY**2 * state.first
         if state.certificate <= target:
             return 0.0
         return math.log(state.certificate / target) / pace if pace > 0.0 else math.inf
@@ -303,7 +298,7 @@ class AutoAlgorithm(Algorithm[AutoState]):
             due=state.spent + self._trial(running),
         )
         if running == Running.SKIP:
-            skip = self.skip.warm(self.skip.start(state.best, self.skip.clock(state.skip)))
+            skip = self.skip.warm(self.skip.start(state.best, state.skip.inner.clock))
             return state._replace(skip=skip)
         if running == Running.LBFGS:
             return state._replace(lbfgs=self.lbfgs.start(state.best))
@@ -314,6 +309,10 @@ class AutoAlgorithm(Algorithm[AutoState]):
         """Return the algorithm that runs, and its state."""
         name = FIELDS[Running(state.running)]
         return getattr(self, name), getattr(state, name)
+
+    def _with(self, state: AutoState, inner: Any) -> AutoState:
+        """Return the state with another one of the algorithm that runs."""
+        return state._replace(**{FIELDS[Running(state.running)]: inner})
 
     def estimate(self, state: AutoState) -> Array:
         """Return the running method's estimate."""
@@ -337,7 +336,7 @@ class AutoAlgorithm(Algorithm[AutoState]):
 
     def clock(self, state: AutoState) -> int:
         """Return the flagship's clock: the others draw no samples."""
-        return self.skip.clock(state.skip)
+        return state.skip.inner.clock
 
     def describe(self, state: AutoState) -> str:
         """Say which method runs and why."""

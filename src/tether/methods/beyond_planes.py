@@ -14,13 +14,16 @@ from typing import Any, ClassVar, NamedTuple, final
 import numpy as np
 
 from tether.arrays import Array
-from tether.methods.anderson import AndersonAlgorithm, AndersonState
+from tether.lazy import lazy
+from tether.methods.anderson import Anderson, AndersonAlgorithm, AndersonState
 from tether.methods.base import Algorithm, Choice
+from tether.methods.proxskip_svrg import ProxSkipSVRG
 from tether.methods.sequential import CROWDED, LARGEST_SET, SequentialAlgorithm, SequentialState
 from tether.polyhedral import Pieces
 from tether.problem import Facts
 from tether.requests import Arrived, Gradient, Measured, Reply, Request
 
+FLAGSHIP = Anderson(ProxSkipSVRG(renew=True, inside=True))
 FEW_FREE = 0.65  # of the largest working set: so few free variables are a case for Newton's method
 SLOW_FALL = 0.3  # of the certificate over a stage
 SLOW_STAGES = 2  # in succession, which are enough
@@ -63,28 +66,36 @@ class BeyondAlgorithm(Algorithm[BeyondState]):
 
     name: ClassVar[str] = "Auto"
 
-    skip: AndersonAlgorithm = field(repr=False)
+    facts: Facts = field(repr=False)
     newton: SequentialAlgorithm = field(repr=False)
     pieces: Pieces = field(repr=False)
     first: Running = field(repr=False)
 
+    @lazy
+    def skip(self) -> AndersonAlgorithm:
+        """The flagship, once it is its turn."""
+        return FLAGSHIP.prepare(self.facts)
+
     @classmethod
-    def of(cls, skip: AndersonAlgorithm, newton: SequentialAlgorithm, facts: Facts) -> "BeyondAlgorithm":
+    def of(cls, facts: Facts, newton: SequentialAlgorithm) -> "BeyondAlgorithm":
         """Choose the method to begin with."""
         assert facts.pieces is not None
         sparse = np.mean((facts.pieces.left > 0.0) & (facts.pieces.right > 0.0)) >= MOSTLY
         a_pass, projection = facts.step_work * facts.n_samples, 2.0 * facts.equations * facts.dim
         cheap = projection <= CHEAP_PROJECTION * a_pass
         first = Running.NEWTON if sparse and cheap else Running.SKIP
-        return cls(skip=skip, newton=newton, pieces=facts.pieces, first=first)
+        return cls(facts=facts, newton=newton, pieces=facts.pieces, first=first)
 
     def start(self, x: Array, clock: int = 0) -> BeyondState:
-        """Begin with the method that is likely to be quick."""
-        return BeyondState(self.skip.start(x, clock), self.newton.start(x), self.first, x)
+        """Begin with the method that is likely to be quick; a flagship that waits needs no constants yet."""
+        skip = self.skip if self.first == Running.SKIP else FLAGSHIP.prepare(self.facts.unscaled())
+        return BeyondState(skip.start(x, clock), self.newton.start(x), self.first, x)
 
     def warm(self, state: BeyondState) -> BeyondState:
-        """Start as both methods do."""
-        return state._replace(skip=self.skip.warm(state.skip), newton=self.newton.warm(state.newton))
+        """Start as the method that is first does."""
+        if self.first == Running.NEWTON:
+            return state._replace(newton=self.newton.warm(state.newton))
+        return state._replace(skip=self.skip.warm(state.skip))
 
     def ask(self, state: BeyondState) -> Request:
         """Ask what the running method asks."""
@@ -107,7 +118,7 @@ class BeyondAlgorithm(Algorithm[BeyondState]):
         crowded = state.newton.free > CROWDED * LARGEST_SET
         if not crowded and not self.newton.exhausted(state.newton):
             return state
-        skip = self.skip.warm(self.skip.start(state.newton.x, self.skip.clock(state.skip)))
+        skip = self.skip.warm(self.skip.start(state.newton.x, state.skip.inner.clock))
         return state._replace(
             running=Running.SKIP, skip=skip, crowded=crowded, slow=0, last=math.inf, stages=state.stage
         )
@@ -153,7 +164,7 @@ class BeyondAlgorithm(Algorithm[BeyondState]):
 
     def clock(self, state: BeyondState) -> int:
         """Return the flagship's clock: the other draws no samples."""
-        return self.skip.clock(state.skip)
+        return state.skip.inner.clock
 
     def describe(self, state: BeyondState) -> str:
         """Say which method runs and why."""

@@ -13,6 +13,7 @@ import numpy as np
 from tether.arrays import Array, norm
 from tether.methods.base import Algorithm, Method
 from tether.methods.parameters import check_settings, positive
+from tether.objectives.smoothness import Constants
 from tether.problem import Facts
 from tether.requests import Gradient, Measured, Reply
 
@@ -79,10 +80,8 @@ class LBFGS(Method):
         check_settings(self)
 
     def prepare(self, facts: Facts) -> "LBFGSAlgorithm":
-        """Take L_F from the problem, where that costs nothing."""
-        known = facts.smoothness.known
-        smoothness = self.smoothness or (positive(facts.smoothness.full) if known else None)
-        return LBFGSAlgorithm(memory=self.memory, smoothness=smoothness)
+        """Take L_F from the problem, once it is needed."""
+        return LBFGSAlgorithm(memory=self.memory, smoothness=self.smoothness, constants=facts.smoothness)
 
 
 @final
@@ -94,7 +93,8 @@ class LBFGSAlgorithm(Algorithm[LBFGSState]):
     unit: ClassVar[str] = "iteration"
 
     memory: int
-    smoothness: float | None  # None: not known
+    smoothness: float | None  # None: that of the constants, where they tell
+    constants: Constants = field(repr=False)
     concordance: float = field(default=math.inf, repr=False)  # R of `tether.curvature`
 
     @property
@@ -183,14 +183,20 @@ class LBFGSAlgorithm(Algorithm[LBFGSState]):
     def _first_scale(self, reply: Measured) -> float:
         """Return 1/L, or where L is not known what makes a step short against x."""
         assert reply.gradient is not None
-        if self.smoothness is not None:
-            return 1.0 / self.smoothness
+        if self._knows_scale:
+            return 1.0 / (self.smoothness or positive(self.constants.full))
         length = norm(reply.point) or 1.0
         return FIRST_SHARE * length / (norm(reply.gradient) or 1.0)
 
     def _shows_scale(self, state: LBFGSState, before: float, after: float) -> bool:
         """Say whether a short first step was long enough to see the curvature, which scales the next one."""
-        return self.smoothness is None and not len(state.steps) and after - before > -SEEN_CURVATURE * before
+        first = not self._knows_scale and not len(state.steps)
+        return first and after - before > -SEEN_CURVATURE * before
+
+    @property
+    def _knows_scale(self) -> bool:
+        """Whether L_F is known."""
+        return self.smoothness is not None or self.constants.known
 
     def estimate(self, state: LBFGSState) -> Array:
         """Return the last accepted point."""

@@ -48,7 +48,7 @@ from tether.objectives.recession import products_of, separation
 from tether.objectives.ridge import as_ridge
 from tether.objectives.second_moment import SecondMoment
 from tether.objectives.shares import Shares, shares_of
-from tether.objectives.smoothness import require_moderate
+from tether.objectives.smoothness import Constants, OpenSmoothness, require_moderate
 from tether.objectives.walk import Walk, Walked, walk_in_numpy
 
 if TYPE_CHECKING:
@@ -62,6 +62,7 @@ _LAZY_NAMES = (
     "shares",
     "natural_batch",
     "sample_work",
+    "_largest_curvature",
     "_moment",
     "_compiled",
 )
@@ -252,11 +253,22 @@ class GLM(Objective):
     def smoothness(self) -> Smoothness:
         """The constants of F; estimates at two predictions for a loss whose curvature is unbounded."""
         curvature, exact = self._largest_curvature
-        lengths, l2 = self._moment.lengths, self.ridge.largest
-        maximum = curvature * lengths.largest + l2
-        require_moderate("X", maximum)
-        full = min(curvature * min(self._moment.largest(), lengths.mean) + l2, maximum)
-        return Smoothness(maximum, full, min(self._convexity, full), exact)
+        largest = min(self._moment.largest(), self._moment.lengths.mean)
+        full = min(curvature * largest + self.ridge.largest, self._largest_smoothness)
+        return Smoothness(self._largest_smoothness, full, min(self._convexity, full), exact)
+
+    def constants(self) -> Constants:
+        """Return the same constants; where mu can be had without L_F, that is left open."""
+        if self.loss.convexity > 0.0 and self._moment.matrix is not None:
+            return self.smoothness
+        require_moderate("X", self._largest_smoothness)
+        exact = self._largest_curvature[1]
+        return OpenSmoothness(self._convexity, lambda: self.smoothness, exact, known=True)
+
+    @property
+    def _largest_smoothness(self) -> float:
+        """L_max."""
+        return self._largest_curvature[0] * self._moment.lengths.largest + self.ridge.largest
 
     @lazy
     def shares(self) -> Shares | None:
@@ -265,7 +277,7 @@ class GLM(Objective):
             self._largest_curvature[0] * self._weighted_norms(), self._weighted, self.ridge.largest
         )
 
-    @property
+    @lazy
     def _largest_curvature(self) -> tuple[float, bool]:
         """A bound on the second derivative of the loss and True, or an estimate and False."""
         return largest_curvature(self.loss, self.y, self.weights, self.n_outputs, self.offset)
@@ -284,7 +296,7 @@ class GLM(Objective):
 
     def _weighted_norms(self) -> Array:
         """Return w_i ||a_i||^2."""
-        norms = self.design.squared_norms()
+        norms = self._moment.squares
         return norms if self.weights is None else norms * self.weights
 
     @property

@@ -98,10 +98,15 @@ class Pool:
     def constants(self) -> Constants:
         """Return the same constants; where a worker leaves L open, it is computed when it is asked for."""
         each = [card.constants() for card in self.cards]
-        if all(one.known for one in each):
+        if all(isinstance(one, Smoothness) for one in each):
             return self.smoothness
         mus = self.weights * [one.convexity for one in each]
-        return OpenSmoothness(float(np.mean(mus)) if self.convex else 0.0, lambda: self.smoothness)
+        return OpenSmoothness(
+            convexity=float(np.mean(mus)) if self.convex else 0.0,
+            find=lambda: self.smoothness,
+            exact=all(one.exact for one in each),
+            known=all(one.known for one in each),
+        )
 
     @property
     def convex(self) -> bool:

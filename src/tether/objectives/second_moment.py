@@ -73,7 +73,12 @@ class SecondMoment:
     @lazy
     def lengths(self) -> Lengths:
         """How long rows are."""
-        return _lengths_of(self.design.squared_norms(), self.weights)
+        return _lengths_of(self.squares, self.weights)
+
+    @lazy
+    def squares(self) -> Array:
+        """||a_i||^2."""
+        return self.design.squared_norms()
 
     def largest(self) -> float:
         """Return the largest eigenvalue, or a bound on it."""

@@ -72,7 +72,7 @@ class Smoothness(_Constants):
 
 @dataclass(frozen=True)
 class OpenSmoothness:
-    """Constants of which only mu is known: L is estimated if somebody asks for it.
+    """Constants of which only mu is known: L is computed or estimated if somebody asks for it.
 
     Examples
     --------
@@ -87,29 +87,33 @@ class OpenSmoothness:
 
     convexity: float
     find: Callable[[], Smoothness]
-
-    known: ClassVar[bool] = False
-    exact: ClassVar[bool] = False
+    exact: bool = False  # L is a bound
+    known: bool = False  # L takes a few passes at most, and is not felt for step by step
 
     @property
     def maximum(self) -> float:
-        """L_max, by estimate."""
+        """L_max."""
         return self.find().maximum
 
     @property
     def full(self) -> float:
-        """L_F, by estimate."""
+        """L_F."""
         return self.find().full
 
     def _replace(self, **changes: Any) -> Smoothness:
         return self.find()._replace(**changes)
 
     def of_batch(self, batch_size: int, n_samples: int) -> float:
-        """Return L(b), by estimate."""
+        """Return L(b), the expected smoothness of a batch of b of n samples drawn without replacement."""
         return self.find().of_batch(batch_size, n_samples)
 
 
 Constants = Smoothness | OpenSmoothness
+
+
+def known_smoothness(constants: Constants) -> float:
+    """Return L_F, or 0 where it would have to be felt for."""
+    return constants.full if constants.known else 0.0
 
 
 def require_moderate(name: str, constant: float) -> None:

@@ -1,5 +1,6 @@
 """A finite sum times a number, so that workers of unequal size can be averaged plainly."""
 
+from dataclasses import replace
 from typing import Any, final
 
 from tether.arrays import Array, Indices
@@ -53,7 +54,8 @@ class Weighted(Objective):
         """Return the constants of f times the weight, open where those of f are."""
         found = self.objective.constants()
         if isinstance(found, OpenSmoothness):
-            return OpenSmoothness(self.weight * found.convexity, lambda: self.smoothness)
+            mu = self.weight * found.convexity
+            return replace(found, convexity=mu, find=lambda: self.smoothness)
         return found.times(self.weight)
 
     def edge(self, x: Array) -> str:

@@ -6,7 +6,7 @@ from typing import NamedTuple
 import numpy as np
 
 from tether.arrays import Array, norm
-from tether.objectives.smoothness import Constants
+from tether.objectives.smoothness import Constants, known_smoothness
 from tether.requests import POINT_ROUNDING, VALUE_ROUNDING, Fenchel, Hold, Measured
 
 ROUNDING = 1e-15  # relative error of a projected gradient, about
@@ -177,8 +177,8 @@ def lowest_value(reply: Measured, constants: Constants) -> float:
     """Return the lowest F that a measured point allows, unless the curvature is below what rounding shows."""
     if not (math.isfinite(reply.value) and math.isfinite(reply.certificate)):
         return -math.inf
-    largest = constants.full if constants.known else 0.0
-    return reply.value - gap_bound(reply, constants.convexity or FLAT_CURVATURE * (largest or 1.0))
+    mu = constants.convexity or FLAT_CURVATURE * (known_smoothness(constants) or 1.0)
+    return reply.value - gap_bound(reply, mu)
 
 
 def contradiction(one: Tangent, other: Tangent, convexity: float) -> str:

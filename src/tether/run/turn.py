@@ -176,9 +176,14 @@ class Conversation:
         run = run._replace(
             progress=run.progress.after(reply),
             trail=Trail.after(run.trail, reply) if self._may_recede else None,
-            lowest=max(run.lowest, lowest_value(reply, self.facts.smoothness)),
+            lowest=max(run.lowest, self._lowest_value(reply)),
         )
         return run if self.facts.proven_convex or run.nonconvex else self._probed(run, reply)
+
+    def _lowest_value(self, reply: Measured) -> float:
+        """Return the lowest F that a measured point allows; where F is nowhere below a floor, that."""
+        floor = self.facts.floor
+        return floor if math.isfinite(floor) else lowest_value(reply, self.facts.smoothness)
 
     @property
     def _may_recede(self) -> bool:

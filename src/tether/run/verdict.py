@@ -9,6 +9,7 @@ import numpy as np
 
 from tether.arrays import Array, norm
 from tether.methods import Algorithm
+from tether.objectives.smoothness import Constants, known_smoothness
 from tether.requests import Arrived, Measured, Reply
 from tether.run.seen import ROUNDING, Bend, Incumbent, Reference, bend_at, gap_bound
 from tether.run.solution import Status
@@ -144,7 +145,7 @@ class Judge:
 
     accuracy: Accuracy
     algorithm: Algorithm[Any]
-    smoothness: float = 0.0  # L of F; 0: unknown
+    constants: Constants
 
     def accuracy_of(self, run: Run) -> Accuracy:
         """Return what is good enough for what has been seen of F."""
@@ -189,7 +190,7 @@ class Judge:
             return False
         slope, size = math.sqrt(best.certificate), best.scale
         size += 0.0 if run.reference is None else run.reference.slope
-        bend = self.smoothness * norm(best.x)  # of x, which is rounded too
+        bend = known_smoothness(self.constants) * norm(best.x)  # of x, which is rounded too
         if slope <= FLOOR_SLOPE * ROUNDING * (size + bend):
             return True
         return slope <= SINGLE_SLOPE * size and idle >= max(SINGLE_LOOKS, run.progress.last)
