@@ -34,6 +34,7 @@ class SecondOrder(NamedTuple):
     outputs: int = 1  # K
     concordance: float = math.inf  # R with H(x + v) >= exp(-R ||v||) H(x); 0: quadratic, infinite: unknown
     separable: bool = False  # whether the Hessian is diagonal everywhere, so that "diagonal" is all of it
+    majorised: bool = False  # whether there are models that lie above F as well, see `Objective.majorised`
     among: float = math.inf  # entries of a row, as a share, where the Hessian of some variables can be had
     work: float = 0.0  # of a component gradient of a pass, in nanoseconds, about; 0: not known
 

@@ -65,6 +65,7 @@ class Curvature(NamedTuple):
     share: float = 1.0  # of every worker's samples; drawn with the seed of the run
     concordance: float = math.inf  # R with H(x + v) >= exp(-R ||v||) H(x); infinite: M is no such H
     spectrum: bool = False  # the smallest eigenvalue on the tangent space is wanted as well
+    above: bool = False  # instead: what makes the model lie above F, see `Objective.majorised`
     among: Indices | None = None  # the variables whose second derivatives are wanted, in order; None: all
 
 

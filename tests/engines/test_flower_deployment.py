@@ -121,6 +121,7 @@ def at(port):
 
 
 @pytest.mark.slow
+@pytest.mark.minutes
 @pytest.mark.timeout(3000)
 def test_runs_survive_the_deaths_of_server_app_link_and_nodes(field):
     place = Deployment(field)

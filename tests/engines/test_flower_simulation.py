@@ -16,7 +16,7 @@ WORKERS, ROUNDS = 2, 4
 
 
 @pytest.mark.slow
-@pytest.mark.timeout(1500)
+@pytest.mark.minutes
 def test_the_template_gives_what_a_federation_in_one_process_gives(field):
     assert main(["flower", "init", str(field.folder / "app")]) == 0
     port, output = field.free_port(), field.folder / "output.npz"

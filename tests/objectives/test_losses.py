@@ -18,6 +18,7 @@ from tether.objectives.losses import (
     Tweedie,
     as_loss,
 )
+from tether.objectives.losses.majorised import is_majorised
 
 ONE_OUTPUT = {
     "logistic": [0, 1, 1, 0],
@@ -228,3 +229,26 @@ def test_names_and_objects_are_accepted_and_others_listed():
     for wrong in ("hinge", 3, Squared):
         with pytest.raises(ValueError, match='"logistic", "squared", "multinomial", "huber", "poisson"'):
             as_loss(wrong)
+
+
+@pytest.mark.parametrize("name", [name for name in ONE_OUTPUT if is_majorised(as_loss(name))])
+def test_majorants_are_parabolas_that_touch_the_loss_and_lie_above_it(name):
+    loss = as_loss(name)
+    far, labels = np.linspace(-40.0, 40.0, 801), loss.prepare(ONE_OUTPUT[name])
+    for at in (-30.0, -2.0, -1e-9, 0.0, 0.7, 25.0):
+        for label in labels:
+            z, y = np.array([at]), np.array([label])
+            value, slope = loss.values(z, y), loss.slopes(z, y)
+            parabola = value + slope * (far - at) + 0.5 * loss.majorants(z, y) * (far - at) ** 2
+            assert (
+                parabola >= loss.values(far, np.full(len(far), label)) - 1e-12 * (1.0 + abs(parabola))
+            ).all()
+            assert loss.curvatures(z, y) <= loss.majorants(z, y) * (1.0 + 1e-12)
+
+
+def test_a_loss_of_another_function_inherits_no_majorants():
+    class Steeper(Huber):
+        def values(self, z, y):
+            return 2.0 * super().values(z, y)
+
+    assert is_majorised(Huber()) and not is_majorised(Steeper())

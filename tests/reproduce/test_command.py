@@ -49,6 +49,8 @@ def test_data_that_is_not_there_is_said_in_one_sentence(tmp_path, monkeypatch, c
 
 
 @pytest.mark.slow
+@pytest.mark.minutes
+@pytest.mark.timeout(3000)
 def test_everything_runs_quickly(tmp_path, capsys):
     assert main(["reproduce", "all", "--quick", "--output", str(tmp_path)]) == 0
     out = capsys.readouterr().out

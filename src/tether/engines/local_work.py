@@ -33,6 +33,7 @@ class Memory(NamedTuple):
     anchor: Array | None = None  # where `evaluation` was made
     evaluation: Evaluation | None = None  # a cache: rebuilt from the anchor when missing
     curved: Array | None = None  # where second derivatives were last taken
+    above: bool = False  # instead of them, those of a model above F
     samples: Pass | None = None  # a cache: the pass over the data that is under way
 
 
@@ -169,16 +170,19 @@ def _slopes(pieces: Pieces, evaluation: Evaluation, h: Array | None, x: Array) -
 def _bend(worker: Worker, asked: Curvature, local: Local, memory: Memory) -> tuple[Local, Memory]:
     """Take second derivatives; a resumed run that asks for them again has paid for them before."""
     objective, chosen = worker.objective, _share(worker, asked.share)
+    if asked.above:
+        objective = objective.majorised or objective
     if asked.among is None:
         curvature = objective.curvature(asked.point, asked.form, chosen)
     else:
         curvature = objective.curvature_among(asked.point, asked.among, chosen)
-    if memory.curved is not None and np.array_equal(memory.curved, asked.point):
+    same = memory.curved is not None and np.array_equal(memory.curved, asked.point)
+    if same and memory.above == asked.above:
         return local._replace(curvature=curvature), memory
     count = objective.n_samples if chosen is None else len(chosen)
     spent = math.ceil(count * price_of(asked, objective.second_order))
     local = local._replace(curvature=curvature, gradients=local.gradients + spent)
-    return local, memory._replace(curved=asked.point)
+    return local, memory._replace(curved=asked.point, above=asked.above)
 
 
 def _share(worker: Worker, share: float) -> Indices | None:

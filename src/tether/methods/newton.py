@@ -135,6 +135,7 @@ class Newton(Method):
             settings["always"] = self.refresh == 1 or (
                 self.refresh is None and settings["price"] <= CHEAP_MODEL
             )
+            settings["majorised"] = facts.second_order.majorised
             return SequentialAlgorithm(**_on_working_sets(settings, self.curvature, facts))
         inner = replace(inner, concordance=facts.second_order.concordance)
         return NewtonAlgorithm(**settings, inner=inner, exact=exact and share >= 1.0)

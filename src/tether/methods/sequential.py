@@ -4,6 +4,10 @@ In each iteration F is replaced by its quadratic model, whose minimum on the reg
 point, or where a line search on F + psi says so a point on the way there. Near the optimum the active bounds
 and kinks stand still, and the iteration is Newton's. Multipliers of the model certify the point it leads to.
 
+Where F is all but straight, as it is far off the corner of a robust loss, its model leads too far. A step
+that has to be cut often is taken anew with a model that lies above F, where the loss knows one, and so are
+the next few; then second derivatives are tried again.
+
 Of many variables most are held at a bound or on a kink. Then the model is one of a working set: those that
 are free, and as many again that pull hardest at what holds them. The others stay where they are.
 """
@@ -23,6 +27,7 @@ from tether.requests import Curvature, Gradient, Hold, Measured, Reply, Target
 SUFFICIENT_FALL = 1e-4  # of what the model promises, which a step has to bring
 SHORTER, FAR_SHORTER = 0.5, 0.1  # by which a step that does not is cut, at first and later
 FEW_CUTS, SHORTEST = 0.1, 1e-30  # from where on that is later, and how far it goes
+FIRST_PATIENCE = 2  # steps with models above F before second derivatives are tried again; twice as many later
 FAILURES = 3  # models in succession without a minimum
 STANDSTILL = 3  # iterations in succession that move F by no more than rounding
 SMALLEST_SET, LARGEST_SET = 100, 3_000  # variables of a working set
@@ -43,13 +48,17 @@ class SequentialState(NamedTuple):
     step: float = 1.0
     metric: Array | None = None  # where the metric in use was taken
     fresh: bool = True  # take second derivatives at the trial point
+    pending: bool = False  # the model at x is to come
+    above: bool = False  # it lies above F
+    left: int = 0  # steps with such models before second derivatives are tried again
+    patience: int = FIRST_PATIENCE  # as many as that the next time
     renewals: int = 0
     spent: int = 0  # gradients since the last renewal
     first: float = math.inf  # the fall then
     pace: float = 0.0  # the best average gain by cost since then
     failures: int = 0
     idle: int = 0  # iterations that brought nothing
-    chosen: Indices | None = None  # the working set whose model is to come
+    chosen: Indices | None = None  # the working set
     size: int = 0  # that it was to have
     free: int = 0  # variables that are at no bound and on no kink
     stage: int = 0
@@ -71,6 +80,7 @@ class SequentialAlgorithm(Algorithm[SequentialState]):
     price: float = field(repr=False)  # of a renewal, in requests
     always: bool = field(repr=False)  # take second derivatives with every gradient
     spectrum: bool = field(repr=False)
+    majorised: bool = field(repr=False)  # there are models that lie above F
     pieces: Pieces | None = field(default=None, repr=False)  # for working sets; None: models of all variables
     smallest: int = field(default=SMALLEST_SET, repr=False)  # working set
 
@@ -85,23 +95,24 @@ class SequentialAlgorithm(Algorithm[SequentialState]):
 
     def ask(self, state: SequentialState) -> Gradient:
         """Ask for the gradient at the trial point, and for the minimum of the model there."""
-        if self.pieces is not None:
-            return self._about_some(state)
-        at = state.trial if state.fresh or state.metric is None else state.metric
-        return Gradient(state.trial, metric=self._curvature(at), hold=state.hold, model=True)
+        request = Gradient(state.x if state.pending else state.trial, hold=state.hold)
+        if not state.pending and (self.pieces is not None or state.step < 1.0):
+            return request  # the model comes once the point is accepted
+        return request._replace(metric=self._asked(state, request.point), model=True)
 
-    def _about_some(self, state: SequentialState) -> Gradient:
-        """Ask for the gradient at the trial point or, where that is known, for the model of a working set."""
-        request = Gradient(state.trial, hold=state.hold)
-        if state.chosen is None:
-            return request
-        asked = Curvature(state.x, self.form, share=self.share, among=state.chosen)
+    def _asked(self, state: SequentialState, point: Array) -> Curvature:
+        """Return the second derivatives for the model at a point."""
+        if self.pieces is None:
+            at = point if state.fresh or state.metric is None else state.metric
+            return self._curvature(at, state.above)
+        assert state.chosen is not None
         if len(state.chosen) == 0:  # too many are free
-            asked = Curvature(state.x, DIAGONAL)
-        return request._replace(metric=asked, model=True)
+            return Curvature(point, DIAGONAL, above=state.above)
+        return Curvature(point, self.form, share=self.share, above=state.above, among=state.chosen)
 
-    def _curvature(self, point: Array) -> Curvature:
-        return Curvature(point, self.form, self.outputs, self.share, self.concordance, self.spectrum)
+    def _curvature(self, point: Array, above: bool) -> Curvature:
+        rate = math.inf if above else self.concordance
+        return Curvature(point, self.form, self.outputs, self.share, rate, self.spectrum, above)
 
     def tell(self, state: SequentialState, reply: Reply) -> SequentialState:
         """Go to the trial point if F + psi is low enough there, else try one nearer."""
@@ -109,8 +120,8 @@ class SequentialAlgorithm(Algorithm[SequentialState]):
         if not reply.complete:
             return state
         state = state._replace(spent=state.spent + 1)
-        if state.chosen is not None:
-            return self._aimed(state._replace(chosen=None, renewals=state.renewals + 1), reply.target)
+        if state.pending:
+            return self._modelled(state._replace(pending=False), reply.target)
         return self._accepted(state, reply) if self._is_lower(state, reply) else self._nearer(state)
 
     def _is_lower(self, state: SequentialState, reply: Measured) -> bool:
@@ -124,10 +135,12 @@ class SequentialAlgorithm(Algorithm[SequentialState]):
     def _nearer(self, state: SequentialState) -> SequentialState:
         """Try a point between, or give up where F can be no lower than rounding lets see.
 
-        Where F is all but straight its model leads very far, and the way back is long. A metric of another
-        point may be at fault too.
+        Where F is all but straight its model leads very far, and the way back is long: one above F is better.
+        A metric of another point may be at fault too.
         """
         step = state.step * (SHORTER if state.step > FEW_CUTS else FAR_SHORTER)
+        if step <= FEW_CUTS and self.majorised and not state.above:
+            return _from_above(state)
         if state.target is None or step < SHORTEST or step * state.fall <= state.rounding:
             return state._replace(idle=STANDSTILL)
         trial = state.x + step * (state.target - state.x)
@@ -136,7 +149,7 @@ class SequentialAlgorithm(Algorithm[SequentialState]):
     def _accepted(self, state: SequentialState, reply: Measured) -> SequentialState:
         gain = state.value - reply.value
         idle = state.idle + 1 if gain <= reply.rounding else 0
-        moved = math.isfinite(state.value)
+        moved, cut = math.isfinite(state.value), state.step < 1.0
         state = state._replace(
             x=state.trial,
             value=reply.value,
@@ -146,23 +159,26 @@ class SequentialAlgorithm(Algorithm[SequentialState]):
             idle=idle,
             stage=state.stage + moved,
         )
+        if state.above:
+            state = _towards_second_derivatives(state)
         if self.pieces is not None:
             return self._with_working_set(state, reply)
-        renewed = state.fresh
-        state = self._aimed(state, reply.target)
-        if state.failures:
-            return state
-        return self._renewed(state) if renewed else self._judged(state)
+        return state._replace(pending=True) if cut else self._modelled(state, reply.target)
 
-    def _aimed(self, state: SequentialState, target: Target | None) -> SequentialState:
+    def _modelled(self, state: SequentialState, target: Target | None) -> SequentialState:
         """Go where a model leads; where it has no minimum, ask again, and give up after a few times."""
+        if target is None and self.majorised and not state.above:
+            return _from_above(state)
         if target is None:
             failures = state.failures + 1
             idle = STANDSTILL if failures >= FAILURES else 0
-            return state._replace(fresh=True, trial=state.x, failures=failures, idle=idle)
-        return state._replace(
+            return state._replace(fresh=True, pending=True, failures=failures, idle=idle)
+        state = state._replace(
             target=target.point, trial=target.point, hold=target.hold, fall=target.fall, failures=0
         )
+        if self.pieces is not None:
+            return state._replace(renewals=state.renewals + 1)
+        return self._renewed(state) if state.fresh else self._judged(state)
 
     def _with_working_set(self, state: SequentialState, reply: Measured) -> SequentialState:
         """Choose the variables of the next model: those that are free, and those that pull hardest."""
@@ -170,16 +186,17 @@ class SequentialAlgorithm(Algorithm[SequentialState]):
         held = self.pieces.settled(state.x)
         free = len(held) - int(np.count_nonzero(held))
         if free > CROWDED * LARGEST_SET:
-            return state._replace(chosen=np.zeros(0, dtype=np.int64), free=free)
+            return state._replace(chosen=np.zeros(0, dtype=np.int64), free=free, pending=True)
         size = max(self.smallest, 2 * free, 2 * state.size if state.idle else 0)
         pull = np.where(held, np.abs(reply.gradient), np.inf)
         chosen = np.argsort(-pull, kind="stable")[: min(size, LARGEST_SET)]
-        return state._replace(chosen=np.sort(chosen[pull[chosen] > 0.0]), free=free, size=size)
+        chosen = np.sort(chosen[pull[chosen] > 0.0])
+        return state._replace(chosen=chosen, free=free, size=size, pending=True)
 
     def _renewed(self, state: SequentialState) -> SequentialState:
         return state._replace(
             metric=state.x,
-            fresh=self.always,
+            fresh=self.always or state.above,
             renewals=state.renewals + 1,
             spent=0,
             first=state.fall,
@@ -200,7 +217,7 @@ class SequentialAlgorithm(Algorithm[SequentialState]):
 
     def inspect(self, state: SequentialState) -> Gradient:
         """Certify in the metric in use."""
-        metric = None if state.metric is None else self._curvature(state.metric)
+        metric = None if state.metric is None else self._curvature(state.metric, state.above)
         return Gradient(state.x, metric=metric, hold=state.hold)
 
     def recovers(self, state: SequentialState) -> bool:
@@ -215,3 +232,17 @@ class SequentialAlgorithm(Algorithm[SequentialState]):
         """Say how many programs were solved."""
         of = "" if self.pieces is None else " of working sets"
         return f"{state.renewals} quadratic models{of} in {state.stage} iterations"
+
+
+def _from_above(state: SequentialState) -> SequentialState:
+    """Go back to the last accepted point, and ask for a model that lies above F there."""
+    patience = 2 * state.patience
+    return state._replace(
+        above=True, left=state.patience, patience=patience, pending=True, fresh=True, step=1.0, failures=0
+    )
+
+
+def _towards_second_derivatives(state: SequentialState) -> SequentialState:
+    """Count a step with a model above F; after the last one second derivatives are next."""
+    left = state.left - 1
+    return state._replace(left=left, above=left > 0, fresh=True)

@@ -206,6 +206,11 @@ class Objective(ABC):
         """Return the triangle of the Hessian of some variables at x."""
         raise NotImplementedError(f"{type(self).__name__} has no second derivatives of some variables")
 
+    @property
+    def majorised(self) -> "Objective | None":
+        """The same sum with second derivatives so large that its models lie above F; None: not known."""
+        return None
+
     def edge(self, x: Array) -> str:
         """Say which variables are at an end of the domain; nothing if none is."""
         return ""

@@ -44,6 +44,7 @@ from tether.objectives.losses import Loss, as_loss
 from tether.objectives.losses.checks import check_loss, fingerprint
 from tether.objectives.losses.curvature import largest_curvature
 from tether.objectives.losses.kernel_codes import coded, is_built_in
+from tether.objectives.losses.majorised import Majorised
 from tether.objectives.recession import products_of, separation
 from tether.objectives.ridge import as_ridge
 from tether.objectives.second_moment import SecondMoment
@@ -59,6 +60,7 @@ _LAZY_NAMES = (
     "smoothness",
     "second_order",
     "reach",
+    "majorised",
     "shares",
     "natural_batch",
     "sample_work",
@@ -356,6 +358,15 @@ class GLM(Objective):
     def curvature_among(self, x: Array, chosen: Indices, batch: Indices | None = None) -> Array:
         """Return the triangle of the Hessian of some variables, of a model with one output."""
         return curvature_among(model_of(self), x, chosen, batch)
+
+    @lazy
+    def majorised(self) -> Objective | None:
+        """The same model with curvatures of parabolas above the loss."""
+        if not self.second_order.majorised:
+            return None
+        other = self._copy()
+        other.loss = Majorised(self.loss)
+        return other
 
     def direction_of_fall(self, x: Array, way: Array, equations: Any) -> Array | None:
         """Return a direction that separates the data."""

@@ -18,6 +18,7 @@ from tether.objectives.design import Design
 from tether.objectives.glm_data import chosen, column, shifted
 from tether.objectives.gram import Summed, gram_triangle, is_separable, square_sums, summed
 from tether.objectives.losses import Loss
+from tether.objectives.losses.majorised import is_majorised
 from tether.objectives.losses.probe import has_hessians, inside
 from tether.objectives.prices import (
     price_of_diagonal,
@@ -188,6 +189,7 @@ def second_order_of(model: LinearModel, longest: float) -> SecondOrder:
         outputs=outputs,
         concordance=rate * longest if model.convex and math.isfinite(rate) else math.inf,
         separable=outputs == 1 and is_separable(design),
+        majorised=outputs == 1 and model.convex and is_majorised(model.loss),
         among=design.n_entries / max(1, design.n_samples * design.width) if outputs == 1 else math.inf,
         work=work_of_gradient(design, outputs),
     )

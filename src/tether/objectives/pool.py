@@ -135,6 +135,7 @@ class Pool:
             outputs=each[0].outputs,
             concordance=max(one.concordance for one in each),
             separable=all(one.separable for one in each),
+            majorised=all(one.majorised for one in each),
             among=float(shares @ [one.among for one in each]),
             work=float(shares @ [one.work for one in each]),
         )

@@ -76,6 +76,12 @@ class Weighted(Objective):
         return self.weight * self.objective.curvature_among(x, chosen, batch)
 
     @property
+    def majorised(self) -> Objective | None:
+        """That of f, times the weight."""
+        above = self.objective.majorised
+        return None if above is None else Weighted(above, self.weight)
+
+    @property
     def shares(self) -> Shares | None:
         """Those of f."""
         own = self.objective.shares

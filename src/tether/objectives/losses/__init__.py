@@ -1,8 +1,8 @@
 """Losses of one prediction z against one label y: small frozen objects behind one interface.
 
 `base` says what a loss has to answer; `classes`, `proportions`, `responses`, `quantiles` and `amounts` hold
-the built-in ones; `kernel_codes` says which of them compiled code knows; `checks` looks at those that users
-bring.
+the built-in ones; `majorised` has parabolas above them; `kernel_codes` says which of them compiled code
+knows; `checks` looks at those that users bring.
 """
 
 from tether.inputs import shown

@@ -52,7 +52,7 @@ class Loss(ABC):
     Notes
     -----
     A class that writes one of the three functions anew and declares no constants has the defaults, also if
-    the class that it derives from had better ones. The same holds for ``hessians``.
+    the class that it derives from had better ones. The same holds for ``hessians`` and ``majorants``.
 
     Examples
     --------
@@ -79,7 +79,7 @@ class Loss(ABC):
     def __init_subclass__(cls, **options: Any) -> None:
         super().__init_subclass__(**options)
         if any(function in cls.__dict__ for function in _FUNCTIONS):
-            for name in (*_CONSTANTS, "hessians", "words"):
+            for name in (*_CONSTANTS, "hessians", "majorants", "words"):
                 if name not in cls.__dict__:
                     setattr(cls, name, getattr(Loss, name))
 
@@ -121,6 +121,13 @@ class Loss(ABC):
         """Return the matrix of second derivatives of every sample's loss, (n, K, K); None: not known.
 
         For losses with several outputs, whose ``curvatures`` are its diagonals; with one they are all.
+        """
+        return None
+
+    def majorants(self, z: Array, y: Labels) -> Array | None:
+        """Return curvatures of parabolas that touch every sample's loss at z and lie above it; None: unknown.
+
+        Where steps by second derivatives lead too far, Newton's method beyond equations takes these instead.
         """
         return None
 

@@ -10,6 +10,7 @@ from scipy.special import expit
 from tether.arrays import Array
 from tether.inputs import plain_array, positive_integer, vector
 from tether.objectives.losses.base import Labels, Loss
+from tether.objectives.losses.majorised import above_softplus
 
 _ADVICE = "encode the labels first, for example with sklearn.preprocessing.LabelEncoder"
 
@@ -56,6 +57,10 @@ class Logistic(Loss):
     def curvatures(self, z: Array, y: Labels) -> Array:
         """Return s (1 - s) with s = 1 / (1 + exp(-z))."""
         return expit(z) * expit(-z)
+
+    def majorants(self, z: Array, y: Labels) -> Array:
+        """Return tanh(z / 2) / (2 z)."""
+        return above_softplus(z)
 
 
 @dataclass(frozen=True)

@@ -9,6 +9,7 @@ from scipy.special import expit, xlogy
 from tether.arrays import Array
 from tether.inputs import vector
 from tether.objectives.losses.base import Labels, Loss
+from tether.objectives.losses.majorised import above_softplus
 
 
 @dataclass(frozen=True)
@@ -55,3 +56,7 @@ class Binomial(Loss):
     def curvatures(self, z: Array, y: Labels) -> Array:
         """Return s (1 - s)."""
         return expit(z) * expit(-z)
+
+    def majorants(self, z: Array, y: Labels) -> Array:
+        """Return tanh(z / 2) / (2 z)."""
+        return above_softplus(z)

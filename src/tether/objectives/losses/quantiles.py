@@ -9,6 +9,7 @@ from scipy.special import expit
 from tether.arrays import Array
 from tether.inputs import number, positive
 from tether.objectives.losses.base import Labels, Loss
+from tether.objectives.losses.majorised import above_softplus
 
 
 @dataclass(frozen=True)
@@ -71,3 +72,7 @@ class SmoothedQuantile(Loss):
         """Return s (1 - s) / h with s = 1 / (1 + exp((y - z) / h))."""
         residual = (z - y) / self.bandwidth
         return expit(residual) * expit(-residual) / self.bandwidth
+
+    def majorants(self, z: Array, y: Labels) -> Array:
+        """Return tanh(r / (2 h)) / (2 r) with r = z - y."""
+        return above_softplus((z - y) / self.bandwidth) / self.bandwidth

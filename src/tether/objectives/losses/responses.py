@@ -86,3 +86,7 @@ class Huber(Loss):
     def curvatures(self, z: Array, y: Labels) -> Array:
         """Return 1 where the loss is quadratic and 0 where it is linear."""
         return (np.abs(z - y) <= self.delta).astype(np.float64)
+
+    def majorants(self, z: Array, y: Labels) -> Array:
+        """Return the slope over the residual."""
+        return self.delta / np.maximum(np.abs(z - y), self.delta)
