@@ -101,7 +101,7 @@ def sum_to_zero() -> Iterator[Contest]:
         return problem.solution.LAMfixed.beta
 
     own = _tether(lambda: tether.GLM(X, y, "squared"), tether.Affine(total), penalty=tether.L1(lam))
-    yield Contest("lasso, sum to zero, 1,000 x 2,000", value, [own, Contestant("c-lasso", classo, 1)])
+    yield Contest("lasso, sum to zero, 1,000 x 2,000", value, [own, Contestant("c-lasso", classo)])
 
 
 def signals() -> Iterator[Contest]:

@@ -103,6 +103,15 @@ class Pieces(NamedTuple):
         stopped |= down & (np.isfinite(self.lower) | (self.left > 0.0))
         return not stopped.any()
 
+    @property
+    def holds(self) -> bool:
+        """Whether every variable meets a wall or a slope on both sides, so that none goes on for ever."""
+        left, right = (
+            (self.left > 0.0) | np.isfinite(self.lower),
+            (self.right > 0.0) | np.isfinite(self.upper),
+        )
+        return bool((left & right).all())
+
     def conjugate(self, y: Array) -> Array:
         """Return each sup_z y z - g_j(z); infinite beyond the slopes where there is no wall."""
         above, below = np.maximum(y - self.right, 0.0), np.maximum(-y - self.left, 0.0)

@@ -139,6 +139,8 @@ class Closing:
         problem, region = self.conversation.problem, self.conversation.problem.region
         if not self.conversation.engine.local or problem.constraint.equations is None:
             return None
+        if region is not None and region.polyhedral.coordinates.holds:
+            return None
         rows = problem.constraint.equations[0] if region is None else region.held_rows(x)
         d = problem.objective.direction_of_fall(x, x - trail.points[0], rows)
         return d if d is None or region is None or region.recedes(d) else None
