@@ -40,3 +40,11 @@ def test_a_contradiction_names_few_rows_and_bounds():
     objective = tether.Quadratic(matrix=np.eye(3), linear=np.zeros(3))
     with pytest.raises(ValueError, match=r"row 0 .* row 1 .* row 2 .* row 0 of constraint\[1\]"):
         tether.solve(objective, [rows, total, Bounds(-10, 10)])
+
+
+@pytest.mark.parametrize("excess", [1e-8, 1e-6, 1e-3])
+def test_a_small_contradiction_is_one_too(excess):
+    objective = tether.Quadratic(matrix=np.eye(3), linear=np.zeros(3))
+    total = tether.Affine(np.ones((1, 3)), [3.0 + excess])
+    with pytest.raises(tether.InfeasibleError, match="contradict each other"):
+        tether.solve(objective, [total, Bounds(0, 1)])

@@ -6,6 +6,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from tether.arrays import Array
+from tether.inputs import InfeasibleError
 from tether.methods.base import Choice
 from tether.methods.confirmed import Confirmed
 from tether.problem import Facts
@@ -52,7 +53,7 @@ def solved_program(way: Way, warm: bool) -> Way | None:
     program = Program(quadratic[0], quadratic[1], plane, region.polyhedral)
     answer = solve_program(program, seconds=way.seconds)
     if answer.status is Status.INFEASIBLE:
-        raise ValueError(region.contradiction())
+        raise InfeasibleError(region.contradiction())
     if answer.status is Status.UNBOUNDED:
         return replace(way, method=Confirmed(), start=answer.x, ray=answer.ray, choice=CHOICE, direct=True)
     if answer.status is not Status.SOLVED:
