@@ -4,7 +4,8 @@ import math
 from typing import NamedTuple
 
 from tether.curvature import DIAGONAL, FULL, KRONECKER, length_of
-from tether.methods.newton import NewtonAlgorithm, work_of_request
+from tether.methods.newton import NewtonAlgorithm
+from tether.methods.prices import work_of_request
 from tether.problem import Facts
 from tether.requests import Arrived, Reply
 
