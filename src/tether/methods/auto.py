@@ -33,7 +33,7 @@ from tether.requests import Measured, Reply
 FEW_SAMPLES = 1_000  # below which stages of stochastic steps do not pay
 CHEAP_NEWTON = 25.0  # Newton's method that is likely to cost less goes first
 CHEAP_METRIC = 15.0  # passes: a metric that costs no more is worth having from the start
-INTERPRETED = 40.0  # times the work of a sample in a pass: a step that takes longer is not compiled
+INTERPRETED = 10.0  # times the work of a sample in a pass: steps that take longer do not pay
 GOOD_PACE = math.log(10.0) / 6.0  # gain of the certificate by cost that needs no comparison
 LARGEST_PROGRAM = 1_500  # variables up to which quadratic programs with a dense Hessian are quick
 PATIENCE = 0.25  # of what Newton's method costs, which the others have in any case
@@ -229,7 +229,14 @@ class AutoAlgorithm(SwitchingAlgorithm[AutoState]):
 
     def _trial(self, running: Running) -> float:
         """Return the cost after which a method is judged: stages have to learn, a Hessian has to be paid."""
-        return {Running.SKIP: 30.0, Running.LBFGS: 10.0, Running.NEWTON: 3.0 * self.costs.newton}[running]
+        if running == Running.SKIP:
+            return 10.0 if self._has_diagonal else 30.0
+        return 10.0 if running == Running.LBFGS else 3.0 * self.costs.newton
+
+    @property
+    def _has_diagonal(self) -> bool:
+        """Whether Newton's method has the diagonal of the Hessian, which costs as little as L-BFGS does."""
+        return self.newton is not None and self.newton.form == DIAGONAL and not self.newton.exact
 
     def _left(self, state: AutoState, reply: Reply, pace: float) -> float:
         """Guess what is left to pay for a gap of a millionth of F, at a pace."""
