@@ -32,7 +32,8 @@ def tangent(v):
 def test_facts_are_the_objectives_own_constants(problem):
     facts = Serial().facts(problem)
     assert (facts.n_samples, facts.dim, facts.seed) == (N, P, 4)
-    assert facts.smoothness == problem.objective.smoothness
+    known, own = facts.smoothness, problem.objective.smoothness
+    assert (known.maximum, known.full, known.convexity, known.exact) == own
 
 
 def test_only_one_machine_has_all_data_in_one_piece():

@@ -11,7 +11,6 @@ iterates.
 
 import math
 from dataclasses import dataclass, field
-from enum import IntEnum
 from typing import Any, ClassVar, NamedTuple, final
 
 from tether.arrays import Array
@@ -22,62 +21,23 @@ from tether.methods.base import Algorithm, Choice, Method
 from tether.methods.beyond_planes import FLAGSHIP, BeyondAlgorithm
 from tether.methods.costs import Costs
 from tether.methods.lbfgs import LBFGS, LBFGSAlgorithm, LBFGSState
-from tether.methods.newton import Newton, NewtonAlgorithm, NewtonState, work_of_sample
+from tether.methods.newton import Newton, NewtonAlgorithm, NewtonState
+from tether.methods.prices import work_of_sample
+from tether.methods.reasons import FIELDS, PACES, TITLES, WORDS, Reason, Running
 from tether.methods.sequential import SequentialAlgorithm
+from tether.methods.switching import SwitchingAlgorithm
 from tether.needs import Need
 from tether.problem import Facts
-from tether.requests import Gradient, Measured, Reply, Request
+from tether.requests import Measured, Reply
 
 FEW_SAMPLES = 1_000  # below which stages of stochastic steps do not pay
 CHEAP_NEWTON = 25.0  # Newton's method that is likely to cost less goes first
 CHEAP_METRIC = 15.0  # passes: a metric that costs no more is worth having from the start
-INTERPRETED = 40.0  # times the work of a sample in a pass: a step that takes longer is not compiled
+INTERPRETED = 10.0  # times the work of a sample in a pass: steps that take longer do not pay
 GOOD_PACE = math.log(10.0) / 6.0  # gain of the certificate by cost that needs no comparison
 LARGEST_PROGRAM = 1_500  # variables up to which quadratic programs with a dense Hessian are quick
 PATIENCE = 0.25  # of what Newton's method costs, which the others have in any case
 ACCURACY = 1e-6  # of F, for guesses at how much is left to do
-
-
-class Running(IntEnum):
-    """The method that runs."""
-
-    NEWTON = 0
-    SKIP = 1
-    LBFGS = 2
-
-
-class Reason(IntEnum):
-    """What speaks for it."""
-
-    CHEAP_CURVATURE = 0
-    FEW_SAMPLES = 1
-    ESTIMATED_SMOOTHNESS = 2
-    MANY_SAMPLES = 3
-    QUICKER = 4
-    OVERDUE = 5
-    WHOLE_BATCHES = 6
-    INTERPRETED_STEPS = 7
-    MANY_VARIABLES = 8
-
-
-WORDS = {
-    Reason.CHEAP_CURVATURE: "second derivatives are cheap",
-    Reason.FEW_SAMPLES: "few samples",
-    Reason.ESTIMATED_SMOOTHNESS: "smoothness known only by estimate",
-    Reason.MANY_SAMPLES: "many samples: one projection a pass",
-    Reason.QUICKER: "it gains more for what it costs",
-    Reason.OVERDUE: "it would have been done by now",
-    Reason.WHOLE_BATCHES: "steps that take all samples",
-    Reason.INTERPRETED_STEPS: "too little data to compile steps for",
-    Reason.MANY_VARIABLES: "before second derivatives pay",
-}
-FIELDS = {Running.NEWTON: "newton", Running.SKIP: "skip", Running.LBFGS: "lbfgs"}
-PACES = {running: f"pace_of_{name}" for running, name in FIELDS.items()}
-TITLES = {
-    Running.NEWTON: "Newton's method",
-    Running.SKIP: "ProxSkip-SVRG with Anderson acceleration",
-    Running.LBFGS: "L-BFGS",
-}
 
 
 class AutoState(NamedTuple):
@@ -199,10 +159,8 @@ def _newton(facts: Facts) -> NewtonAlgorithm | None:
 
 @final
 @dataclass(frozen=True, kw_only=True, repr=False)
-class AutoAlgorithm(Algorithm[AutoState]):
+class AutoAlgorithm(SwitchingAlgorithm[AutoState]):
     """The algorithms, which one is first and why, and what they cost."""
-
-    name: ClassVar[str] = "Auto"
 
     facts: Facts = field(repr=False)
     newton: NewtonAlgorithm | None = field(repr=False)
@@ -236,17 +194,12 @@ class AutoAlgorithm(Algorithm[AutoState]):
 
     def warm(self, state: AutoState) -> AutoState:
         """Start as the method that is first does."""
-        algorithm, inner = self._running(state)
+        algorithm, inner = self.running(state)
         return self._with(state, algorithm.warm(inner))
-
-    def ask(self, state: AutoState) -> Request:
-        """Ask what the running method asks."""
-        algorithm, inner = self._running(state)
-        return algorithm.ask(inner)
 
     def tell(self, state: AutoState, reply: Reply) -> AutoState:
         """Tell the running method, then look whether another would do better."""
-        algorithm, inner = self._running(state)
+        algorithm, inner = self.running(state)
         inner = algorithm.tell(inner, reply)
         state = self._with(state, inner)._replace(
             spent=state.spent + self.costs.of_reply(reply), stage=state.stages + inner.stage
@@ -277,7 +230,14 @@ class AutoAlgorithm(Algorithm[AutoState]):
 
     def _trial(self, running: Running) -> float:
         """Return the cost after which a method is judged: stages have to learn, a Hessian has to be paid."""
-        return {Running.SKIP: 30.0, Running.LBFGS: 10.0, Running.NEWTON: 3.0 * self.costs.newton}[running]
+        if running == Running.SKIP:
+            return 10.0 if self._has_diagonal else 30.0
+        return 10.0 if running == Running.LBFGS else 3.0 * self.costs.newton
+
+    @property
+    def _has_diagonal(self) -> bool:
+        """Whether Newton's method has the diagonal of the Hessian, which costs as little as L-BFGS does."""
+        return self.newton is not None and self.newton.form == DIAGONAL and not self.newton.exact
 
     def _left(self, state: AutoState, reply: Reply, pace: float) -> float:
         """Guess what is left to pay for a gap of a millionth of F, at a pace."""
@@ -306,7 +266,7 @@ class AutoAlgorithm(Algorithm[AutoState]):
         assert self.newton is not None
         return state._replace(newton=self.newton.start(state.best))
 
-    def _running(self, state: AutoState) -> tuple[Algorithm[Any], Any]:
+    def running(self, state: AutoState) -> tuple[Algorithm[Any], Any]:
         """Return the algorithm that runs, and its state."""
         name = FIELDS[Running(state.running)]
         return getattr(self, name), getattr(state, name)
@@ -315,42 +275,18 @@ class AutoAlgorithm(Algorithm[AutoState]):
         """Return the state with another one of the algorithm that runs."""
         return state._replace(**{FIELDS[Running(state.running)]: inner})
 
-    def estimate(self, state: AutoState) -> Array:
-        """Return the running method's estimate."""
-        algorithm, inner = self._running(state)
-        return algorithm.estimate(inner)
-
-    def inspect(self, state: AutoState) -> Gradient:
-        """Certify as the running method does."""
-        algorithm, inner = self._running(state)
-        return algorithm.inspect(inner)
-
-    def recovers(self, state: AutoState) -> bool:
-        """Say whether the running method does."""
-        algorithm, inner = self._running(state)
-        return algorithm.recovers(inner)
-
     def exhausted(self, state: AutoState) -> bool:
         """Say whether the running method can do no more; after the flagship another goes on."""
-        algorithm, inner = self._running(state)
+        algorithm, inner = self.running(state)
         return state.running != Running.SKIP and algorithm.exhausted(inner)
 
     def clock(self, state: AutoState) -> int:
         """Return the flagship's clock: the others draw no samples."""
         return state.skip.inner.clock
 
-    def describe(self, state: AutoState) -> str:
-        """Say which method runs and why."""
-        return f"auto chose {TITLES[Running(state.running)]} ({WORDS[Reason(state.reason)]})"
-
     def choice(self, state: AutoState) -> Choice:
         """Return which method runs and why."""
         return Choice(TITLES[Running(state.running)], WORDS[Reason(state.reason)])
-
-    def account(self, state: AutoState) -> str:
-        """Say what the running method says."""
-        algorithm, inner = self._running(state)
-        return algorithm.account(inner)
 
 
 def _pace(state: AutoState) -> float:

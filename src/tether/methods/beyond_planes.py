@@ -9,7 +9,7 @@ goes on.
 import math
 from dataclasses import dataclass, field
 from enum import IntEnum
-from typing import Any, ClassVar, NamedTuple, final
+from typing import Any, NamedTuple, final
 
 import numpy as np
 
@@ -19,9 +19,10 @@ from tether.methods.anderson import Anderson, AndersonAlgorithm, AndersonState
 from tether.methods.base import Algorithm, Choice
 from tether.methods.proxskip_svrg import ProxSkipSVRG
 from tether.methods.sequential import CROWDED, LARGEST_SET, SequentialAlgorithm, SequentialState
+from tether.methods.switching import SwitchingAlgorithm
 from tether.polyhedral import Pieces
 from tether.problem import Facts
-from tether.requests import Arrived, Gradient, Measured, Reply, Request
+from tether.requests import Arrived, Measured, Reply
 
 FLAGSHIP = Anderson(ProxSkipSVRG(renew=True, inside=True))
 FEW_FREE = 0.65  # of the largest working set: so few free variables are a case for Newton's method
@@ -61,10 +62,8 @@ class BeyondState(NamedTuple):
 
 @final
 @dataclass(frozen=True, kw_only=True, repr=False)
-class BeyondAlgorithm(Algorithm[BeyondState]):
+class BeyondAlgorithm(SwitchingAlgorithm[BeyondState]):
     """The flagship and Newton's method on working sets, and which one is first."""
-
-    name: ClassVar[str] = "Auto"
 
     facts: Facts = field(repr=False)
     newton: SequentialAlgorithm = field(repr=False)
@@ -97,14 +96,9 @@ class BeyondAlgorithm(Algorithm[BeyondState]):
             return state._replace(newton=self.newton.warm(state.newton))
         return state._replace(skip=self.skip.warm(state.skip))
 
-    def ask(self, state: BeyondState) -> Request:
-        """Ask what the running method asks."""
-        algorithm, inner = self._running(state)
-        return algorithm.ask(inner)
-
     def tell(self, state: BeyondState, reply: Reply) -> BeyondState:
         """Tell the running method, then look whether the other would do better."""
-        algorithm, inner = self._running(state)
+        algorithm, inner = self.running(state)
         inner = algorithm.tell(inner, reply)
         state = state._replace(stage=state.stages + inner.stage)
         if isinstance(reply, Measured) and reply.complete and reply.certificate < state.certificate:
@@ -137,44 +131,16 @@ class BeyondAlgorithm(Algorithm[BeyondState]):
             running=Running.NEWTON, newton=self.newton.start(state.best), stages=state.stage
         )
 
-    def _running(self, state: BeyondState) -> tuple[Algorithm[Any], Any]:
+    def running(self, state: BeyondState) -> tuple[Algorithm[Any], Any]:
         """Return the algorithm that runs, and its state."""
         if state.running == Running.NEWTON:
             return self.newton, state.newton
         return self.skip, state.skip
 
-    def estimate(self, state: BeyondState) -> Array:
-        """Return the running method's estimate."""
-        algorithm, inner = self._running(state)
-        return algorithm.estimate(inner)
-
-    def inspect(self, state: BeyondState) -> Gradient:
-        """Certify as the running method does."""
-        algorithm, inner = self._running(state)
-        return algorithm.inspect(inner)
-
-    def recovers(self, state: BeyondState) -> bool:
-        """Say that both methods do."""
-        return True
-
-    def exhausted(self, state: BeyondState) -> bool:
-        """Say whether the running method can do no more."""
-        algorithm, inner = self._running(state)
-        return algorithm.exhausted(inner)
-
     def clock(self, state: BeyondState) -> int:
         """Return the flagship's clock: the other draws no samples."""
         return state.skip.inner.clock
 
-    def describe(self, state: BeyondState) -> str:
-        """Say which method runs and why."""
-        return f"auto chose {self.choice(state).words} ({self.choice(state).reason})"
-
     def choice(self, state: BeyondState) -> Choice:
         """Return which method runs and why."""
         return CHOICES[Running(state.running)]
-
-    def account(self, state: BeyondState) -> str:
-        """Say what the running method says."""
-        algorithm, inner = self._running(state)
-        return algorithm.account(inner)

@@ -4,11 +4,12 @@ import math
 from typing import NamedTuple
 
 from tether.curvature import DIAGONAL, FULL, KRONECKER, length_of
-from tether.methods.newton import NewtonAlgorithm, work_of_request
+from tether.methods.newton import NewtonAlgorithm
+from tether.methods.prices import work_of_request
 from tether.problem import Facts
 from tether.requests import Arrived, Reply
 
-ITERATIONS = {FULL: 9.0, KRONECKER: 40.0, DIAGONAL: 80.0}  # of Newton's method, likely
+ITERATIONS = {FULL: 9.0, KRONECKER: 40.0, DIAGONAL: 30.0}  # of Newton's method, likely
 RENEWALS = 2.5  # of the metric
 WALK_PRICE = 2.0  # passes in the time of a walk of as many samples
 ROUND_PRICE = 10.0  # passes in the time of a round, where workers are apart

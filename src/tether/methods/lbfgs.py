@@ -13,7 +13,6 @@ import numpy as np
 from tether.arrays import Array, norm
 from tether.methods.base import Algorithm, Method
 from tether.methods.parameters import check_settings, positive
-from tether.objectives.smoothness import Constants
 from tether.problem import Facts
 from tether.requests import Gradient, Measured, Reply
 
@@ -81,7 +80,7 @@ class LBFGS(Method):
 
     def prepare(self, facts: Facts) -> "LBFGSAlgorithm":
         """Take L_F from the problem, once it is needed."""
-        return LBFGSAlgorithm(memory=self.memory, smoothness=self.smoothness, constants=facts.smoothness)
+        return LBFGSAlgorithm(memory=self.memory, smoothness=self.smoothness, facts=facts)
 
 
 @final
@@ -93,8 +92,8 @@ class LBFGSAlgorithm(Algorithm[LBFGSState]):
     unit: ClassVar[str] = "iteration"
 
     memory: int
-    smoothness: float | None  # None: that of the constants, where they tell
-    constants: Constants = field(repr=False)
+    smoothness: float | None  # None: that of the facts, where they tell
+    facts: Facts = field(repr=False)
     concordance: float = field(default=math.inf, repr=False)  # R of `tether.curvature`
 
     @property
@@ -184,7 +183,7 @@ class LBFGSAlgorithm(Algorithm[LBFGSState]):
         """Return 1/L, or where L is not known what makes a step short against x."""
         assert reply.gradient is not None
         if self._knows_scale:
-            return 1.0 / (self.smoothness or positive(self.constants.full))
+            return 1.0 / (self.smoothness or positive(self.facts.smoothness.full))
         length = norm(reply.point) or 1.0
         return FIRST_SHARE * length / (norm(reply.gradient) or 1.0)
 
@@ -196,7 +195,7 @@ class LBFGSAlgorithm(Algorithm[LBFGSState]):
     @property
     def _knows_scale(self) -> bool:
         """Whether L_F is known."""
-        return self.smoothness is not None or self.constants.known
+        return self.smoothness is not None or self.facts.smoothness.known
 
     def estimate(self, state: LBFGSState) -> Array:
         """Return the last accepted point."""

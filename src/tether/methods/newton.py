@@ -25,6 +25,7 @@ from tether.curvature import DIAGONAL, FORMS, FULL, KRONECKER
 from tether.methods.base import Algorithm, Method
 from tether.methods.lbfgs import LBFGS, LBFGSAlgorithm, LBFGSState, without_pairs
 from tether.methods.parameters import check_choice, check_settings
+from tether.methods.prices import enough_samples, form_or_best, price_of_program, price_of_renewal
 from tether.methods.sequential import FEW_CUTS, FIRST_PATIENCE, SMALLEST_SET, SequentialAlgorithm
 from tether.needs import Need
 from tether.problem import Facts
@@ -33,9 +34,6 @@ from tether.requests import Curvature, Gradient, Measured, Reply
 FIRST_RENEWAL = 6  # iterations after which a metric that is not the Hessian is first renewed
 ALWAYS = 0.3  # requests: second derivatives that cost less are taken with every gradient
 SPECTRUM_LIMIT = 300  # variables up to which the smallest eigenvalue of every metric is looked at
-MANY_SAMPLES, FEW_SAMPLES = 12, 4  # a column: make a Kronecker metric as good as all do, or good enough
-DEAREST_HESSIAN = 150.0  # requests, beyond which its diagonal has to do
-DEAREST_RENEWAL = 5.0  # passes that a Kronecker metric of more than few samples may cost
 ALWAYS_APART = 10.0  # the same for workers, who save a round by it
 MANY_CUTS = 3  # of a step, after which a model above F is better
 FAILURES = 3  # after which no second derivatives are asked for
@@ -46,9 +44,6 @@ NAMES_OF_FORMS = {
 }
 LARGEST_MODEL = 500  # variables up to which models are of all of them
 CHEAP_MODEL = 2.0  # iterations of sequential programs: a Hessian that costs less is always taken
-PROGRAM_STEPS = 10.0  # factorisations that a quadratic program takes
-PRODUCTS = 15.0  # of a factorisation in a nanosecond
-TALK = 4e5  # nanoseconds that a request takes besides its work
 
 
 class NewtonState(NamedTuple):
@@ -124,7 +119,7 @@ class Newton(Method):
         """Choose the form of the second derivatives."""
         form = form_or_best(self.curvature, facts)
         exact = form == FULL or (form == DIAGONAL and facts.second_order.separable)
-        share = self.sample or (_enough(facts) if form == KRONECKER else 1.0)
+        share = self.sample or (enough_samples(facts) if form == KRONECKER else 1.0)
         inner = LBFGS(memory=self.memory or (10 if exact else 20)).prepare(facts)
         price = price_of_renewal(form, facts, min(1.0, share))
         cheap = ALWAYS if facts.n_workers == 1 else ALWAYS_APART
@@ -157,71 +152,6 @@ def _on_working_sets(settings: dict[str, Any], curvature: str, facts: Facts) -> 
         return settings
     smallest = SMALLEST_SET + 2 * facts.equations  # so that equations leave some freedom
     return settings | {"form": FULL, "share": 1.0, "pieces": facts.pieces, "smallest": smallest}
-
-
-def form_or_best(form: str, facts: Facts) -> str:
-    """Return a form that the objective has: the one that was asked for, or the best that is cheap."""
-    known = facts.second_order
-    if form != "auto":
-        if not math.isfinite(known.price(form)):
-            offered = [name for name in FORMS if math.isfinite(known.price(name))]
-            have = (
-                f"use {' or '.join(map(repr, offered))}" if offered else "use another method, such as lbfgs"
-            )
-            raise ValueError(f"curvature={form!r} is not to be had from this objective; {have}.")
-        return form
-    if known.separable and math.isfinite(known.diagonal):
-        return DIAGONAL
-    offered = [name for name in FORMS if math.isfinite(known.price(name))]
-    if not offered:
-        raise ValueError(
-            "method Newton needs second derivatives, which this objective does not have; use another method "
-            "such as lbfgs."
-        )
-    if offered[0] != FULL or len(offered) == 1:
-        return offered[0]
-    limit = 10.0 * (1.0 + price_of_renewal(KRONECKER, facts)) if KRONECKER in offered else DEAREST_HESSIAN
-    return FULL if price_of_renewal(FULL, facts) <= limit else offered[1]
-
-
-def price_of_renewal(form: str, facts: Facts, share: float = 1.0) -> float:
-    """Return what second derivatives of a share of all samples and their factorisation cost, in requests.
-
-    A request is a pass, and what the conversation about it takes; that counts where there is little data.
-    """
-    p, m, width = float(facts.dim), float(facts.equations), facts.dim / facts.second_order.outputs
-    products = {
-        FULL: p**3 / 3 + m * p * (p + m),
-        KRONECKER: 15.0 * width**3 + m * p * (4.0 * width + m),
-        DIAGONAL: m * m * p,
-    }[form]
-    a_pass = facts.n_samples * work_of_sample(facts)
-    taking = share * facts.second_order.price(form) * a_pass
-    return (taking + products / PRODUCTS) / work_of_request(facts)
-
-
-def work_of_request(facts: Facts) -> float:
-    """Return the nanoseconds of a pass and of what is said about it, about."""
-    return facts.n_samples * work_of_sample(facts) + TALK
-
-
-def price_of_program(form: str, facts: Facts) -> float:
-    """Return what the minimum of a quadratic model on a region costs, in passes, about."""
-    p = float(facts.dim)
-    products = PROGRAM_STEPS * (p**3 / 3 if form != DIAGONAL else 100.0 * p)
-    return products / (PRODUCTS * work_of_request(facts))
-
-
-def work_of_sample(facts: Facts) -> float:
-    """Return the nanoseconds that a component gradient of a pass takes, about."""
-    return facts.second_order.work or float(facts.dim)
-
-
-def _enough(facts: Facts) -> float:
-    """Return the share of the samples that makes a good Kronecker metric, or one that is worth its price."""
-    columns = facts.dim / facts.second_order.outputs / facts.n_samples
-    affordable = DEAREST_RENEWAL / facts.second_order.kronecker
-    return min(MANY_SAMPLES * columns, max(FEW_SAMPLES * columns, affordable), 1.0)
 
 
 @final
