@@ -44,7 +44,7 @@ class Equations(NamedTuple):
             Affine(self.matrix, self.right)
         except InfeasibleError:
             raise InfeasibleError(
-                f"{name} must not contradict each other, got {' and '.join(map(repr, self.labels))}; drop one."
+                f"{name} must agree with each other, got {' and '.join(map(repr, self.labels))}; drop one."
             ) from None
 
     def without(self, places: Any) -> "Equations":
