@@ -24,6 +24,7 @@ GROUPS: dict[str, Callable[[], Iterator[Contest]]] = {
     "nonnegative": inequalities.nonnegative,
     "programs": inequalities.programs,
     "projections": projections.text,
+    "others": projections.others,
     "prox": projections.large,
 }
 

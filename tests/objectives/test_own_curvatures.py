@@ -5,6 +5,7 @@ import math
 import numpy as np
 import pytest
 
+import tether
 from tether.curvature import kronecker_parts, unpacked
 from tether.objectives import GLM
 from tether.objectives.losses import Huber, Logistic, Loss, Multinomial
@@ -181,3 +182,44 @@ def test_where_nothing_is_known_r_is_infinite():
     assert GLM(0.0 * X, y, Huber(0.5)).second_order.concordance == math.inf
     assert GLM(X, y, Quartic()).second_order.concordance == math.inf
     assert GLM(X, y, Cauchy()).second_order.concordance == math.inf
+
+
+class Rounded(Loss):
+    """sqrt(1 + (z - y)^2), with parabolas above it of a chosen height."""
+
+    def __init__(self, share):
+        self.share = share
+
+    def values(self, z, y):
+        return np.sqrt(1.0 + (z - y) ** 2)
+
+    def slopes(self, z, y):
+        return (z - y) / self.values(z, y)
+
+    def curvatures(self, z, y):
+        return self.values(z, y) ** -3
+
+    def majorants(self, z, y):
+        return self.share / self.values(z, y)
+
+
+def test_majorants_that_lie_above_the_loss_are_believed():
+    rng = np.random.default_rng(0)
+    X, y = rng.standard_normal((100, 3)), 1e4 * rng.standard_normal(100)
+    found = tether.solve(tether.GLM(X, y, Rounded(1.0)), tether.NonNegative())
+    assert found.success, found.message
+
+
+@pytest.mark.parametrize("share", [0.1, -1.0])
+def test_majorants_that_do_not_are_refused(share):
+    with pytest.raises(ValueError, match="must have majorants whose parabolas lie above it"):
+        tether.GLM(np.ones((3, 1)), np.zeros(3), Rounded(share))
+
+
+def test_majorants_of_the_wrong_shape_are_refused():
+    class Flat(Rounded):
+        def majorants(self, z, y):
+            return 1.0
+
+    with pytest.raises(ValueError, match="must give majorants of shape"):
+        tether.GLM(np.ones((3, 1)), np.zeros(3), Flat(1.0))

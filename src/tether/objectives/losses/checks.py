@@ -7,7 +7,11 @@ slopes fall somewhere is not convex: that is no mistake, but then nothing may be
 import numpy as np
 
 from tether.objectives.losses.base import Labels, Loss
-from tether.objectives.losses.curvature_checks import require_concordance, require_second_derivatives
+from tether.objectives.losses.curvature_checks import (
+    require_concordance,
+    require_majorants,
+    require_second_derivatives,
+)
 from tether.objectives.losses.probe import Probe, called, inside, name_of, probed, rows_of, tried
 
 _SCALES = (0.1, 1.0, 10.0, 100.0)  # of the predictions that are tried
@@ -46,6 +50,7 @@ def check_loss(loss: Loss, y: Labels, n_outputs: int) -> str:
             if scale <= 1.0:
                 require_second_derivatives(loss, probe)
             require_concordance(loss, probe, other)
+            require_majorants(loss, probe, other)
     return seen
 
 

@@ -9,6 +9,7 @@ import numpy as np
 
 from tether.arrays import Array
 from tether.objectives.losses.base import Loss
+from tether.objectives.losses.majorised import is_majorised
 from tether.objectives.losses.probe import Probe, called, has_hessians, name_of, rows_of
 
 _STEPS = (1e-4, 1e-6)  # of finite differences: one of them agrees if no kink is near
@@ -33,6 +34,23 @@ def require_second_derivatives(loss: Loss, probe: Probe) -> None:
         for other in range(outputs if full is not None else 0):
             assert full is not None
             _require_close(loss, "hessians", probe, rates, (full[:, other, k], other))
+
+
+def require_majorants(loss: Loss, near: Probe, far: Probe) -> None:
+    """Compare the loss with the parabolas that touch it at other predictions, where it knows such."""
+    if near.z.ndim > 1 or not is_majorised(loss):
+        return
+    numbers, step = called(loss, "majorants", near.z, near.y), far.z - near.z
+    parabola = near.values + near.slopes * step + 0.5 * numbers * step**2
+    sizes = np.abs(near.values) + np.abs(near.slopes * step) + np.abs(far.values)
+    wrong = parabola < far.values - 1e-9 * (1.0 + sizes)  # NaN is outside the domain, and not compared
+    if wrong.any():
+        i = int(np.argmax(wrong))
+        raise ValueError(
+            f"loss must have majorants whose parabolas lie above it, but for the label {near.y[i]} the one "
+            f"of {name_of(loss)} that touches it at the prediction {near.z[i]:g} is {parabola[i]:g} at "
+            f"{far.z[i]:g}, where the loss is {far.values[i]:g}."
+        )
 
 
 def _rates(loss: Loss, probe: Probe, k: int) -> list[Rate]:
