@@ -293,8 +293,11 @@ def _minimum(program: Program, x: Array, start: Answer | None) -> Answer | None:
     hessian, gradient, ridge = program.hessian, program.linear, 0.0
     while ridge <= LARGEST_RIDGE:
         shifted = hessian if ridge == 0.0 else _ridged(hessian, ridge)
-        product = shifted * x if shifted.ndim == 1 else shifted @ x
-        answer = solve_program(program._replace(hessian=shifted, linear=gradient - product), start=start)
+        with np.errstate(over="ignore", invalid="ignore"):
+            linear = gradient - (shifted * x if shifted.ndim == 1 else shifted @ x)
+        if not np.isfinite(linear).all():  # so far out that the model overflows
+            return None
+        answer = solve_program(program._replace(hessian=shifted, linear=linear), start=start)
         if answer.status is Status.SOLVED:
             return answer
         ridge = max(FIRST_RIDGE, RIDGE_GROWTH * ridge)

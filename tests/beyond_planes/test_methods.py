@@ -140,6 +140,13 @@ def test_projections_of_what_is_not_finite_are_refused():
     assert np.isnan(region.lost.point).all()
 
 
+def test_a_model_that_overflows_has_no_minimum_and_no_error():
+    region = Region(as_feasible([Bounds(-np.inf, [0.0, np.inf])], None, 2))
+    far, steep = np.array([-1e200, 1e200]), np.diag([1e200, 1e150])
+    assert region.least(steep, far, np.ones(2), None) is None
+    assert region.least(np.eye(2), np.ones(2), np.ones(2), None).point == pytest.approx([0.0, 0.0])
+
+
 def test_rows_of_any_length_are_kept_to_by_newtons_method():
     rng = np.random.default_rng(18)
     X = rng.standard_normal((32, 5))

@@ -105,6 +105,12 @@ def test_report_takes_a_known_optimum(saved, tmp_path):
     assert "true gap" in page.read_text()
 
 
+def test_report_never_writes_over_a_saved_solution(saved, capsys):
+    before = saved[0].read_bytes()
+    assert main(["report", str(saved[0]), "--output", str(saved[0])]) == 2
+    assert "must end in .html or .htm" in capsys.readouterr().err and saved[0].read_bytes() == before
+
+
 def test_report_refuses_a_checkpoint_and_says_what_to_do(tmp_path, capsys):
     path = tmp_path / "run.npz"
     objective = tether.GLM(np.eye(20), np.arange(20) % 2, l2=0.1)

@@ -65,6 +65,7 @@ CALLS = [
     ),
     (CSV, ("--target", "number", "--loss", "gamma"), 2, "gamma"),
     (SVM, ("--columns", "x1"), 2, "t.svm is svmlight, whose columns have no names; 'x1' cannot be chosen"),
+    (SVM, ("--names", "a,b,a,c"), 2, "--names gives 'a' to more than one column; rename one of them."),
     (SVM, ("--names", "a,b"), 2, "--names gives 2 names, the data has 4 columns"),
     (SVM, ("--loss", "cubic"), 2, "argument --loss: invalid choice: 'cubic'"),
     (SVM, ("--l2", "-1"), 2, "l2 must be a finite number >= 0, got -1"),
@@ -110,6 +111,8 @@ CALLS = [
     (SVM, ("--max-seconds", "0"), 2, "max_seconds must be"),
     (SVM, ("--out", "coef.txt"), 2, "--out must end in .npz or .csv, got 'coef.txt'"),
     (SVM, ("--out", "none/coef.npz"), 2, "--out none/coef.npz cannot be written: there is no folder 'none'"),
+    (SVM, ("--out", "sub.csv"), 2, "--out sub.csv cannot be written: it is a folder; name a file."),
+    (NPZ, ("--weights", "unknown.txt"), 2, "--weights must be finite numbers >= 0 and not all 0, got NaN."),
     (SVM, ("--report", "page.pdf"), 2, "--report must end in .html or .htm"),
     (SVM, ("--checkpoint", "t.npz"), 2, "checkpoint"),
     (SVM, ("--nonsense",), 2, "unrecognized arguments: --nonsense"),
@@ -144,6 +147,8 @@ def bad_files(folder):
     (folder / "holes.csv").write_text("a,b,y\n1,2,0\n,2,1\n")
     (folder / "ragged.csv").write_text("a,b,y\n1,2,0\n1,2\n")
     (folder / "wide.txt").write_text("1 2 3 4 5\n")
+    (folder / "unknown.txt").write_text("1\n" * 119 + "nan\n")
+    (folder / "sub.csv").mkdir()
     (folder / "G.csv").write_text("agee_30\n1\n")
     np.savez(folder / "nan.npz", X=[[1.0, 2.0], [np.nan, 3.0]], y=[0, 1])
     np.savez(folder / "sizes.npz", X=np.ones((3, 2)), y=[0, 1])

@@ -42,6 +42,22 @@ WRONG = {
     "infinite y": (glm(y=np.where(Y > 1, np.inf, Y)), "Input y contains infinity"),
     "fewer labels": (glm(y=Y[1:]), "inconsistent numbers of samples: [30, 29]"),
     "text for numbers": (glm(y=np.repeat(["a", "b"], 15)), 'y must hold numbers for family="normal"'),
+    "dates for numbers": (
+        glm(y=pd.date_range("2020", periods=30)),
+        "y must hold numbers or classes, got datetime",
+    ),
+    "labels that are not there": (
+        glm("binomial", y=np.array(["a", "b", None] * 10, dtype=object)),
+        "y must be known of every row, got None; drop such rows",
+    ),
+    "dates in X": (
+        glm(data=X.assign(age=pd.date_range("2020", periods=30))),
+        "its column 'age' holds datetime64",
+    ),
+    "measurements for classes": (
+        glm("multinomial"),
+        'y must hold classes for family="multinomial", got the measurement',
+    ),
     "unknown family": (glm("gaussian"), "family must be one of 'normal', 'binomial', 'multinomial'"),
     "family of another kind": (glm(3), "family must be one of"),
     "negative counts": (glm("poisson", y=Y), "y must be >= 0 for the poisson loss, got -"),
@@ -133,6 +149,10 @@ WRONG = {
     "stranger in a matrix": (
         glm(A_eq=pd.DataFrame([[1.0]], columns=["powr"])),
         "A_eq has the name 'powr', which is no column of X; perhaps 'power' is meant",
+    ),
+    "equation of nothing": (
+        glm(A_eq=[[0.0, 0.0, 0.0], [1.0, 0.0, 0.0]], b_eq=[1.0, 2.0]),
+        "the constraints cannot be met: 'A_eq[0]'; relax or drop one of them",
     ),
     "long right-hand side": (glm(A_eq=np.ones((1, 3)), b_eq=[1.0, 2.0]), "b_eq must be a number or have 1"),
     "monotonic list": (

@@ -71,6 +71,10 @@ REFUSED = {
         lambda: doubled().inference(),
         "the data does not determine the coefficients of 'age', 'km', 'twice': the Hessian is singular",
     ),
+    "hypotheses": (
+        lambda: poisson().inference().wald_test(["age == 0", "age == 1"]),
+        "hypotheses must agree with each other, got 'age == 0' and 'age == 1'",
+    ),
     "hypothesis": (lambda: poisson().inference().wald_test("age >= 0"), "hypotheses must be equations"),
     "alpha": (lambda: poisson().summary(alpha=2.0), "alpha must be at most 1"),
     "objective": (

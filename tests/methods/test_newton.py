@@ -9,6 +9,7 @@ from scipy.optimize import minimize
 
 import tether
 from tether.methods import LBFGS, Newton, Regularised
+from tether.objectives.losses import SmoothedQuantile
 
 RNG = np.random.default_rng(3)
 N, P = 300, 8
@@ -154,6 +155,16 @@ def test_a_federation_needs_as_many_rounds_however_the_data_is_split():
 
 def test_the_message_says_how_often_the_hessian_was_taken():
     assert "Hessian was taken" in tether.solve(logistic(), None, "newton").message
+
+
+@pytest.mark.parametrize("method", ["newton", "auto"])
+@pytest.mark.parametrize("seed", [2, 4, 6, 9])
+def test_steps_that_lead_too_far_from_the_corner_of_a_robust_loss_are_taken_anew(seed, method):
+    y = np.random.default_rng(seed).standard_t(2, size=40)
+    objective = tether.GLM(np.ones((40, 1)), y, SmoothedQuantile(quantile=0.1, bandwidth=0.003))
+    sol = tether.solve(objective, None, method, x0=[np.median(y)], rtol=1e-8, max_rounds=150)
+    values = [objective.evaluate(np.array([t])).value for t in np.linspace(*np.sort(y)[[2, 6]], 1000)]
+    assert sol.status.name != "MAX_ROUNDS" and sol.fun <= min(values) + 1e-8
 
 
 @pytest.mark.parametrize(

@@ -83,6 +83,15 @@ def test_the_checkpoint_of_another_run_is_refused(path, label):
 #: With all settings given the method is the same, so that the problem alone differs.
 FIXED = DelayedSVRG(interval=5, stage_length=10, step_size=0.1, batch_size=2, convexity=0.05, output="last")
 
+
+def test_a_saved_solution_is_no_checkpoint_and_is_kept(tmp_path):
+    path = run(None).save(tmp_path / "sol.npz")
+    before = path.read_bytes()
+    with pytest.raises(ValueError, match="is a saved solution") as error:
+        run(path)
+    assert "delete" not in message_of(error) and path.read_bytes() == before
+
+
 OTHER_PROBLEMS = {
     "n_samples 30 there, 29 here": {"objective": tether.GLM(*data(29), loss="logistic", l2=0.05)},
     "dim 5 there, 4 here": {

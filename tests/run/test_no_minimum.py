@@ -145,6 +145,14 @@ def test_samples_without_weight_do_not_count():
     assert tether.solve(objective, None, "lbfgs").status is Status.DIVERGED
 
 
+@pytest.mark.parametrize("method", ["auto", "newton", "lbfgs"])
+def test_a_quantile_that_lies_flat_between_two_samples_is_a_minimum(method):
+    y = np.random.default_rng(0).standard_t(2, size=40)  # whose fourth and fifth are far apart
+    loss = tether.objectives.losses.SmoothedQuantile(quantile=0.1, bandwidth=0.003)
+    sol = tether.solve(tether.GLM(np.ones((40, 1)), y, loss), None, method, x0=[np.median(y)], rtol=1e-8)
+    assert sol.status is not Status.DIVERGED and np.sort(y)[3] < sol.x[0] < np.sort(y)[4]
+
+
 def test_a_user_and_a_federation_hear_it_too():
     X, s = separated()
     model = tether.GLM(X, s)

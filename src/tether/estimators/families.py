@@ -56,6 +56,7 @@ def labels_of(family: str, y: NDArray[Any], weights: Array | None = None) -> Lab
     if weights is not None:
         labels_of(family, y[weights > 0.0])  # there must be enough of them among those that count
     if family == "multinomial":
+        _require_classes(y)
         return _classes(y, family, least=2)
     if family == "binomial" and not _are_shares(y):
         return _classes(y, family, least=2, most=2)
@@ -118,6 +119,16 @@ def _weighted_quantile(y: Array, weights: Array | None, q: float) -> float:
 
 def _are_shares(y: NDArray[Any]) -> bool:
     return y.dtype.kind in "biuf" and bool((y >= 0).all() and (y <= 1).all())
+
+
+def _require_classes(y: NDArray[Any]) -> None:
+    """Refuse measurements, of which each would be a class of its own."""
+    broken = y[y != np.round(y)] if y.dtype.kind == "f" else y[:0]
+    if len(broken):
+        raise ValueError(
+            f'y must hold classes for family="multinomial", got the measurement {broken[0]:g}; name the '
+            "classes by whole numbers or words."
+        )
 
 
 def _classes(y: NDArray[Any], family: str, least: int, most: int | None = None) -> Labels:

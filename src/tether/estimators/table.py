@@ -14,6 +14,7 @@ from tether.inputs import numbers, vector
 from tether.names import Names
 
 PRECISIONS = (np.float64, np.float32)
+DATES = "mM"  # kinds of arrays: times and spans of time
 
 
 class Table(NamedTuple):
@@ -50,9 +51,10 @@ def checked_table(estimator: BaseEstimator, X: Any, y: Any, sample_weight: Any =
         data, labels = validate_data(
             estimator, X, y, accept_sparse="csr", dtype=PRECISIONS, multi_output=False, y_numeric=False
         )
-    except ValueError:
+    except (ValueError, TypeError):
         _require_no_text(X)
         raise
+    _require_known(labels)
     weights = None
     if sample_weight is not None:
         weights = _check_sample_weight(sample_weight, data, dtype=np.float64, ensure_non_negative=True)
@@ -120,6 +122,14 @@ def _of_length(name: str, value: Any, n_samples: int) -> Array:
     return vector(name, found)
 
 
+def _require_known(y: NDArray[Any]) -> None:
+    """Refuse labels that are dates, or not there."""
+    if y.dtype.kind in DATES:
+        raise ValueError(f"y must hold numbers or classes, got {y.dtype}; count days or years instead.")
+    if y.dtype.kind == "O" and any(label is None for label in y.tolist()):
+        raise ValueError("y must be known of every row, got None; drop such rows.")
+
+
 def _require_different(X: Any) -> None:
     """Refuse columns of one name."""
     doubles = [name for name, count in Counter(getattr(X, "columns", ())).items() if count > 1]
@@ -128,9 +138,15 @@ def _require_different(X: Any) -> None:
 
 
 def _require_no_text(X: Any) -> None:
-    """Refuse a data frame with a column of words, and say which."""
+    """Refuse a data frame with a column of words or dates, and say which."""
     for name in getattr(X, "columns", ()):
-        words = (value for value in np.asarray(X[name]).tolist() if isinstance(value, str))
+        column = np.asarray(X[name])
+        if column.dtype.kind in DATES:
+            raise ValueError(
+                f"X must hold numbers, and its column {name!r} holds {column.dtype}; count days or years "
+                "instead."
+            ) from None
+        words = (value for value in column.tolist() if isinstance(value, str))
         word = next(words, None)
         if word is not None:
             raise ValueError(

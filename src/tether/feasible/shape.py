@@ -104,6 +104,7 @@ def as_feasible(
         Whether rows with one entry become bounds, and parallel rows one.
     """
     given = read(constraints, penalty, dim, names)
+    require_empty_rows(given)
     targets = targets_of(given, merged=False) if given.plain else _targets(given, presolve)
     pieces = targets.pieces
     rows = pieces.some(slice(dim, None))
@@ -144,7 +145,6 @@ def _worth_a_look(feasible: Feasible) -> bool:
 
 def _targets(given: Given, presolve: bool) -> Targets:
     """Return what is left to act on, once what is implied is dropped and what contradicts itself refused."""
-    require_empty_rows(given)
     targets = uncrossed(given, targets_of(given, merged=presolve))
     if not (np.isfinite(targets.lower.value).any() or np.isfinite(targets.upper.value).any()):
         return targets

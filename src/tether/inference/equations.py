@@ -7,9 +7,10 @@ from scipy import sparse
 from scipy.linalg import null_space
 
 from tether.arrays import Array
-from tether.constraints import Unconstrained
+from tether.constraints import Affine, Unconstrained
 from tether.expressions import spelled_out
 from tether.feasible.given import Given, read
+from tether.inputs import InfeasibleError
 from tether.names import Labels, Names
 
 RANK = 1e-10  # relative, of singular values that are zero
@@ -36,6 +37,15 @@ class Equations(NamedTuple):
     def fixed(self) -> Any:
         """Return which coefficients they leave no choice."""
         return np.linalg.norm(self.basis(), axis=1) <= RANK
+
+    def require_solution(self, name: str) -> None:
+        """Refuse equations that contradict each other."""
+        try:
+            Affine(self.matrix, self.right)
+        except InfeasibleError:
+            raise InfeasibleError(
+                f"{name} must agree with each other, got {' and '.join(map(repr, self.labels))}; drop one."
+            ) from None
 
     def without(self, places: Any) -> "Equations":
         """Return the other rows."""

@@ -143,6 +143,7 @@ class Inference:
         rows = equations_of(hypotheses, objective.dim, objective.labels, objective.names)
         if not len(rows.labels):
             raise ValueError(f"hypotheses must be equations such as 'x1 == x2', got {hypotheses!r}.")
+        rows.require_solution("hypotheses")
         return wald_test(", ".join(rows.labels), rows, self.params, self.covariance)
 
     def summary(self, alpha: float = 0.05) -> Summary:

@@ -48,8 +48,9 @@ class AutoState(NamedTuple):
     lbfgs: LBFGSState
     running: int  # a `Running`
     reason: int  # a `Reason`
-    best: Array  # the point with the smallest certificate so far
-    certificate: float = math.inf  # there
+    best: Array  # the point with the lowest F so far, where rounding tells
+    value: float = math.inf  # of F there
+    certificate: float = math.inf  # the smallest where F was no higher than at the best point before
     spent: float = 0.0  # by all methods, in passes
     mark: float = 0.0  # of this, when the running method began
     due: float = 0.0  # when it is judged
@@ -296,13 +297,19 @@ def _pace(state: AutoState) -> float:
 
 
 def _seen(state: AutoState, reply: Measured) -> AutoState:
-    """Remember the best point, and where the first was."""
-    if not reply.certificate < state.certificate:
+    """Remember the best point, and where the first was.
+
+    Slopes alone do not tell: those of a robust loss are small far off, where line searches may look.
+    """
+    lower = reply.value < state.value - reply.rounding
+    closer = reply.certificate < state.certificate and reply.value <= state.value + reply.rounding
+    if not (lower or closer):
         return state
-    known = math.isfinite(state.certificate)
+    known, certificate = math.isfinite(state.certificate), min(state.certificate, reply.certificate)
     return state._replace(
         best=reply.point,
-        certificate=reply.certificate,
-        start=state.start if known else reply.certificate,
-        first=state.first if known else reply.certificate,
+        value=reply.value,
+        certificate=certificate,
+        start=state.start if known else certificate,
+        first=state.first if known else certificate,
     )

@@ -51,8 +51,9 @@ class BeyondState(NamedTuple):
     skip: AndersonState
     newton: SequentialState
     running: int  # a `Running`
-    best: Array  # the point with the smallest certificate so far
+    best: Array  # the point with the smallest certificate so far, F being no higher than at the one before
     certificate: float = math.inf  # there
+    value: float = math.inf  # of F + psi there
     last: float = math.inf  # the certificate of the stage before
     slow: int = 0  # stages in succession that gained little
     crowded: bool = False  # Newton's method met too many free variables
@@ -101,8 +102,8 @@ class BeyondAlgorithm(SwitchingAlgorithm[BeyondState]):
         algorithm, inner = self.running(state)
         inner = algorithm.tell(inner, reply)
         state = state._replace(stage=state.stages + inner.stage)
-        if isinstance(reply, Measured) and reply.complete and reply.certificate < state.certificate:
-            state = state._replace(best=reply.point, certificate=reply.certificate)
+        if isinstance(reply, Measured) and reply.complete:
+            state = _seen(state, reply)
         if state.running == Running.NEWTON:
             return self._after_newton(state._replace(newton=inner))
         return self._after_stage(state._replace(skip=inner), reply)
@@ -144,3 +145,10 @@ class BeyondAlgorithm(SwitchingAlgorithm[BeyondState]):
     def choice(self, state: BeyondState) -> Choice:
         """Return which method runs and why."""
         return CHOICES[Running(state.running)]
+
+
+def _seen(state: BeyondState, reply: Measured) -> BeyondState:
+    """Remember the best point: a trial that a line search refuses may be far off, where F is flat."""
+    if not (reply.certificate < state.certificate and reply.value <= state.value + reply.rounding):
+        return state
+    return state._replace(best=reply.point, certificate=reply.certificate, value=reply.value)

@@ -9,6 +9,9 @@ A metric that is the Hessian is renewed when the last iteration brought less, by
 since the last renewal have brought on average, the renewal included: going on longer would lower that average
 (the marginal value theorem). One that merely resembles the Hessian gains less and less from being fresh, so
 it is renewed after times that double.
+
+Where a loss is all but straight its Hessian leads too far: a step that has to be cut often is taken anew in
+the metric of a model that lies above F, where the loss knows one, and so are the next few.
 """
 
 import math
@@ -23,7 +26,7 @@ from tether.methods.base import Algorithm, Method
 from tether.methods.lbfgs import LBFGS, LBFGSAlgorithm, LBFGSState, without_pairs
 from tether.methods.parameters import check_choice, check_settings
 from tether.methods.prices import enough_samples, form_or_best, price_of_program, price_of_renewal
-from tether.methods.sequential import SMALLEST_SET, SequentialAlgorithm
+from tether.methods.sequential import FEW_CUTS, FIRST_PATIENCE, SMALLEST_SET, SequentialAlgorithm
 from tether.needs import Need
 from tether.problem import Facts
 from tether.requests import Curvature, Gradient, Measured, Reply
@@ -32,6 +35,7 @@ FIRST_RENEWAL = 6  # iterations after which a metric that is not the Hessian is 
 ALWAYS = 0.3  # requests: second derivatives that cost less are taken with every gradient
 SPECTRUM_LIMIT = 300  # variables up to which the smallest eigenvalue of every metric is looked at
 ALWAYS_APART = 10.0  # the same for workers, who save a round by it
+MANY_CUTS = 3  # of a step, after which a model above F is better
 FAILURES = 3  # after which no second derivatives are asked for
 NAMES_OF_FORMS = {
     FULL: "the Hessian was",
@@ -56,6 +60,10 @@ class NewtonState(NamedTuple):
     paid: int = 0  # of these, until the last iteration ended
     pace: float = 0.0  # the best average gain by cost since the last renewal
     failures: int = 0  # second derivatives in succession that made no metric
+    again: bool = False  # the metric was renewed because a line search had found nothing
+    above: bool = False  # the metric is that of a model that lies above F
+    left: int = 0  # iterations in such metrics before second derivatives are tried again
+    patience: int = FIRST_PATIENCE  # as many as that the next time
 
     @property
     def stage(self) -> int:
@@ -124,13 +132,13 @@ class Newton(Method):
             "always": self.refresh == 1 or (exact and self.refresh is None and price <= cheap),
             "concordance": facts.second_order.concordance if exact and share >= 1.0 else math.inf,
             "spectrum": facts.dim <= SPECTRUM_LIMIT or facts.smoothness.convexity == 0.0,
+            "majorised": facts.second_order.majorised,
         }
         if facts.kinks:
             settings["price"] = price / (1.0 + price_of_program(form, facts))
             settings["always"] = self.refresh == 1 or (
                 self.refresh is None and settings["price"] <= CHEAP_MODEL
             )
-            settings["majorised"] = facts.second_order.majorised
             return SequentialAlgorithm(**_on_working_sets(settings, self.curvature, facts))
         inner = replace(inner, concordance=facts.second_order.concordance)
         return NewtonAlgorithm(**settings, inner=inner, exact=exact and share >= 1.0)
@@ -164,6 +172,7 @@ class NewtonAlgorithm(Algorithm[NewtonState]):
     price: float = field(repr=False)  # of a renewal, in requests
     always: bool = field(repr=False)  # take second derivatives with every gradient
     spectrum: bool = field(repr=False)
+    majorised: bool = field(repr=False)  # there are models that lie above F
 
     @property
     def words(self) -> str:
@@ -185,16 +194,28 @@ class NewtonAlgorithm(Algorithm[NewtonState]):
         if at is None:
             return request
         beside = state.inner.changes if state.fresh and not self.exact else None
-        return request._replace(metric=self._curvature(at), beside=beside)
+        return request._replace(metric=self._curvature(at, state.above), beside=beside)
 
-    def _curvature(self, point: Array) -> Curvature:
-        return Curvature(point, self.form, self.outputs, self.share, self.concordance, self.spectrum)
+    def _curvature(self, point: Array, above: bool) -> Curvature:
+        rate = math.inf if above else self.concordance
+        return Curvature(point, self.form, self.outputs, self.share, rate, self.spectrum, above)
 
     def tell(self, state: NewtonState, reply: Reply) -> NewtonState:
-        """Let L-BFGS go on in the metric; decide whether it is time for another."""
+        """Let L-BFGS go on in the metric; take one of a model above F where steps have to be cut often."""
         assert isinstance(reply, Measured)
         if not reply.complete:
             return state
+        told = self._told(state, reply)
+        if told.stage > state.stage:
+            left = max(0, told.left - 1)
+            return told._replace(left=left, above=left > 0, again=False)
+        if self.majorised and not told.above and _is_cut_often(told.inner):
+            above = self._renew_here(told)
+            return above._replace(above=True, left=told.patience, patience=2 * told.patience)
+        return told
+
+    def _told(self, state: NewtonState, reply: Measured) -> NewtonState:
+        """Let L-BFGS go on in the metric; decide whether it is time for another."""
         if not (state.fresh or state.renewals or state.failures):
             return state._replace(fresh=True)
         if reply.curved is None:
@@ -204,8 +225,9 @@ class NewtonAlgorithm(Algorithm[NewtonState]):
         inner = self.inner.tell(state.inner, reply)
         gone = inner.stage > state.inner.stage
         state = state._replace(inner=inner, spent=state.spent + 1)
-        if inner.stuck and state.metric is not None and not np.array_equal(state.metric, inner.x):
-            return self._renew_here(state)
+        elsewhere = state.metric is not None and not np.array_equal(state.metric, inner.x)
+        if inner.stuck and elsewhere and not state.again:
+            return self._renew_here(state)._replace(again=True)
         return self._judged(state, reply.curved.decrement) if gone else state
 
     def _renewed(self, state: NewtonState, reply: Measured, decrement: float) -> NewtonState:
@@ -219,7 +241,7 @@ class NewtonAlgorithm(Algorithm[NewtonState]):
         return state._replace(
             inner=inner,
             metric=reply.point,
-            fresh=accepted and self.always,
+            fresh=accepted and (self.always or state.above),
             renewals=state.renewals + 1,
             began=inner.stage,
             first=decrement,
@@ -270,7 +292,9 @@ class NewtonAlgorithm(Algorithm[NewtonState]):
     def inspect(self, state: NewtonState) -> Gradient:
         """Certify in the metric in use."""
         request = Gradient(self.estimate(state))
-        return request if state.metric is None else request._replace(metric=self._curvature(state.metric))
+        if state.metric is None:
+            return request
+        return request._replace(metric=self._curvature(state.metric, state.above))
 
     def recovers(self, state: NewtonState) -> bool:
         """Say that the line search does."""
@@ -284,6 +308,11 @@ class NewtonAlgorithm(Algorithm[NewtonState]):
         """Say how often second derivatives were taken."""
         times = "once" if state.renewals == 1 else f"{state.renewals} times"
         return f"{NAMES_OF_FORMS[self.form]} taken {times} in {state.stage} iterations"
+
+
+def _is_cut_often(state: LBFGSState) -> bool:
+    """Say whether a line search has come far back from where the metric led."""
+    return state.low == 0.0 and state.length <= FEW_CUTS and state.trials >= MANY_CUTS
 
 
 def forgetful(state: LBFGSState) -> LBFGSState:

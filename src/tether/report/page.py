@@ -22,6 +22,7 @@ from tether.sealed import writable
 from tether.versions import versions
 
 SCRIPTS = ("elements.js", "theme.js", "curves.js", "workers.js", "history.js", "figures.js")
+ENDINGS = (".html", ".htm")
 
 
 def write_report(
@@ -63,7 +64,7 @@ def write_report(
     ...     "<h2>Why</h2>" in path.read_text()
     True
     """
-    place, runs = writable("path", path), _solutions(solutions)
+    place, runs = _page("path", path), _solutions(solutions)
     known = None if best is None else number("best", best)
     heading, more = _title(title, runs), _sections(sections, bool(runs))
     payload = Payload()
@@ -81,6 +82,14 @@ def write_report(
         script="\n".join(map(_resource, SCRIPTS)),
     )
     place.write_text(page, encoding="utf-8")
+    return place
+
+
+def _page(name: str, path: Any) -> Path:
+    """Return where to write a page: never over data or a saved run that was named by mistake."""
+    place = writable(name, path)
+    if place.suffix.lower() not in ENDINGS:
+        raise ValueError(f"{name} must end in {' or '.join(ENDINGS)}, as pages do, got {str(path)!r}.")
     return place
 
 

@@ -101,6 +101,7 @@ def save(path: Path, identity: Identity, run: Any, rows: list[Row]) -> None:
 
 def load(path: Path, identity: Identity, template: Run) -> Kept:
     """Read a run back; refuse a file that belongs to another one or was changed."""
+    _require_no_solution(path)
     with _reading(path):
         header, arrays = sealed.read(path, FORMAT)
         found = Identity(**header["identity"])
@@ -113,6 +114,18 @@ def load(path: Path, identity: Identity, template: Run) -> Kept:
 def as_path(checkpoint: Any) -> Path | None:
     """Return the path of a checkpoint; refuse one that could not be written later."""
     return None if checkpoint is None else sealed.writable("checkpoint", checkpoint)
+
+
+def _require_no_solution(path: Path) -> None:
+    """Refuse a saved solution in words that do not have it deleted."""
+    try:
+        saved = "kind" in sealed.header_of(path)
+    except Exception:  # what cannot be read is refused when it is
+        saved = False
+    if saved:
+        raise ValueError(
+            f"checkpoint {str(path)!r} is a saved solution, not the checkpoint of a run; choose another path."
+        )
 
 
 @contextmanager

@@ -9,6 +9,8 @@ direction u of the way tells. Beyond a minimum F rises; where there is none its 
     s(t) = <grad F(x + t u), u>
 
 shrinks like exp(-t) and stays below zero. That of a quadratic falls in a line: it is 1/2 at t and 0 at 2 t.
+That of a robust loss may vanish like exp(-t) between two samples, and rise beyond the next one: so F is
+looked at far out as well.
 """
 
 import math
@@ -27,6 +29,8 @@ LEADS_ON = 0.1  # of the way before
 SHRUNK = 0.03  # of the slope at x
 SHORTEST, LONGEST = 2.0**-5, 2.0**3  # lengths tried
 FASTER = 1.2  # than exp(-t): what rounding and other directions may add
+
+FAR = (1e3, 1e6)  # times as far: where F rises there, it has a minimum, however flat
 
 Look = Callable[[Array], Measured]
 
@@ -67,7 +71,9 @@ def falls_on(x: Array, onward: Array, look: Look) -> bool:
     if not first < 0:
         return False
     reach = _reach(slope, first)
-    return reach is not None and slope(0.5 * reach) ** 2 <= FASTER * first * slope(reach)
+    if reach is None or slope(0.5 * reach) ** 2 > FASTER * first * slope(reach):
+        return False
+    return not any(slope(far * reach) > 0.0 for far in FAR)
 
 
 def _reach(slope: Callable[[float], float], first: float) -> float | None:

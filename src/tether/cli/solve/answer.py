@@ -36,7 +36,9 @@ def require_writable(options: argparse.Namespace) -> None:
             continue
         if path.suffix.lower() not in endings:
             raise ValueError(f"--{name} must end in {' or '.join(endings)}, got {str(path)!r}.")
-        if path.is_dir() or not path.parent.is_dir():
+        if path.is_dir():
+            raise ValueError(f"--{name} {path} cannot be written: it is a folder; name a file.")
+        if not path.parent.is_dir():
             raise ValueError(f"--{name} {path} cannot be written: there is no folder {str(path.parent)!r}.")
         if not os.access(path if path.exists() else path.parent, os.W_OK):
             raise ValueError(f"--{name} {path} cannot be written: it is protected.")

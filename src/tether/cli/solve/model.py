@@ -102,10 +102,9 @@ def _vector(
 def _weights(options: argparse.Namespace, part: Part) -> NDArray[Any] | None:
     found = _vector(options.weights, "--weights", "weights", part)
     if found is not None and not (np.isfinite(found).all() and found.min() >= 0.0 and found.max() > 0.0):
-        low, high = np.nanmin(found), np.nanmax(found)
-        raise ValueError(
-            f"--weights must be finite numbers >= 0 and not all 0, got some from {low:g} to {high:g}."
-        )
+        low, high = found.min(), found.max()  # both are NaN where one entry is
+        got = "NaN" if np.isnan(low) else f"some from {low:g} to {high:g}"
+        raise ValueError(f"--weights must be finite numbers >= 0 and not all 0, got {got}.")
     return found
 
 
@@ -127,6 +126,9 @@ def _names(options: argparse.Namespace, data: Data) -> Names:
         given = tuple(name.strip() for name in options.names.split(","))
     if len(given) != width:
         raise ValueError(f"--names gives {len(given)} names, the data has {width} columns.")
+    for place, name in enumerate(given):
+        if name in given[:place]:
+            raise ValueError(f"--names gives {name!r} to more than one column; rename one of them.")
     return given
 
 

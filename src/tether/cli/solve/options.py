@@ -22,7 +22,7 @@ examples:
     tether solve --data train.svm --loss logistic --l2 1e-4 --expr "sum == 1" --expr "all >= 0"
 
   a tariff that rises with age, with an intercept, written for a machine and for a reader:
-    tether solve --data claims.csv --target n --weights years --loss poisson --intercept \\
+    tether solve --data claims.csv --target n --offset log_years --loss poisson --intercept \\
         --expr "age_30 <= age_40 <= age_50" --out tariff.npz --report tariff.html --json
 
   many equations from a file, neighbours pulled together, ten seconds at most:
