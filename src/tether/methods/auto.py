@@ -222,6 +222,8 @@ class AutoAlgorithm(SwitchingAlgorithm[AutoState]):
             return self._begin(state, Running.NEWTON, Reason.OVERDUE)
         if pace >= GOOD_PACE:
             return state
+        if running == Running.SKIP and self._has_diagonal and newer:
+            return self._begin(state, Running.NEWTON, Reason.QUICKER)
         if running != Running.LBFGS and pace < state.pace_of_lbfgs:
             return self._begin(state, Running.LBFGS, Reason.QUICKER)
         if running != Running.SKIP and self.walks and pace < state.pace_of_skip:
