@@ -54,7 +54,8 @@ class Program(NamedTuple):
         few = len(self.plane[1]) + self.polyhedral.rows.size <= min(FEW_ROWS, self.dim // 2)
         if bool((self.polyhedral.coordinates.lower == self.polyhedral.coordinates.upper).all()):
             return True  # all variables are fixed
-        if self.dim < EASY_SIZE or not few:
+        kinks = int(np.count_nonzero(self.polyhedral.coordinates.left + self.polyhedral.coordinates.right))
+        if self.dim + kinks < EASY_SIZE or not few:  # interior points see twice a variable with a kink
             return False
         return (
             bool((self.hessian > 0.0).all())
