@@ -182,7 +182,7 @@ def test_a_format_of_the_future_is_refused(tmp_path):
 
 def test_a_saved_solution_is_no_checkpoint(tmp_path):
     path = planes().save(tmp_path / "run.npz")
-    with pytest.raises(ValueError, match="not a readable checkpoint"):
+    with pytest.raises(ValueError, match="is a saved solution, not the checkpoint of a run"):
         tether.solve(tether.GLM(X, Y, l2=0.01), method="dp-svrg", checkpoint=path)
 
 
