@@ -127,7 +127,7 @@ class Loss(ABC):
     def majorants(self, z: Array, y: Labels) -> Array | None:
         """Return curvatures of parabolas that touch every sample's loss at z and lie above it; None: unknown.
 
-        Where steps by second derivatives lead too far, Newton's method beyond equations takes these instead.
+        Where steps by second derivatives lead too far, Newton's method takes these instead.
         """
         return None
 

@@ -12,7 +12,7 @@ import numpy as np
 from tether.arrays import Array
 from tether.objectives.losses.base import Labels, Loss
 
-_SMALL = 1e-4  # an argument up to which tanh(u / 2) / (2 u) is 1/4 to rounding
+_SMALL = 1e-6  # an argument up to which tanh(u / 2) / (2 u) is 1/4 to rounding
 
 
 @dataclass(frozen=True)
