@@ -47,6 +47,7 @@ print("children that hung:", hung)
 """
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("n_samples", "forks"), [(200, 40), (30_000, 8)], ids=["numpy", "compiled"])
 def test_children_forked_while_others_solve_can_solve_too(n_samples, forks):
     script = BUSY.replace("N_SAMPLES", str(n_samples)).replace("FORKS", str(forks))

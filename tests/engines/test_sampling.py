@@ -103,6 +103,7 @@ def test_what_is_known_of_a_stream_saves_work_and_changes_nothing(batch_size, ot
         assert same is known
 
 
+@pytest.mark.slow
 def test_a_run_keeps_no_order_alive_when_it_is_over():
     workers, size = 40, 5_000
     parts = [
