@@ -10,14 +10,17 @@ All are sums over samples, so means over workers are those of all data (of G and
 """
 
 import math
+from functools import lru_cache
 from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from tether.arrays import Array, Indices
 
 FULL, KRONECKER, DIAGONAL = "full", "kronecker", "diagonal"
 FORMS = (FULL, KRONECKER, DIAGONAL)
+KEPT_SIZE = 500  # variables up to which the shape of a triangle is kept
 
 _PAIR, _PRODUCT, _COPY = 0.75, 0.027, 0.8  # nanoseconds, see `tether.objectives.prices`
 
@@ -67,7 +70,7 @@ def length_of(form: str, dim: int, outputs: int = 1) -> int:
 
 def packed(matrix: Array) -> Array:
     """Return the lower triangle of a symmetric matrix, row by row."""
-    return matrix[np.tri(len(matrix), dtype=bool)]
+    return matrix[_below(len(matrix))]
 
 
 def unpacked(triangle: Array) -> Array:
@@ -79,7 +82,7 @@ def unpacked(triangle: Array) -> Array:
     [[1.0, 2.0], [2.0, 3.0]]
     """
     size = (math.isqrt(8 * len(triangle) + 1) - 1) // 2
-    matrix, below = np.empty((size, size)), np.tri(size, dtype=bool)
+    matrix, below = np.empty((size, size)), _below(size)
     matrix[below] = triangle
     matrix.T[below] = triangle
     return matrix
@@ -105,6 +108,18 @@ def kronecker_parts(vector: Array, outputs: int) -> tuple[Array, Array, float]:
     """Return G, S and s."""
     edge = len(vector) - 1 - _triangle(outputs)
     return unpacked(vector[:edge]), unpacked(vector[edge:-1]), float(vector[-1])
+
+
+def _below(size: int) -> NDArray[np.bool_]:
+    """Return which places of a square matrix are in its lower triangle; small ones are asked for often."""
+    return _kept_below(size) if size <= KEPT_SIZE else np.tri(size, dtype=bool)
+
+
+@lru_cache(maxsize=16)
+def _kept_below(size: int) -> NDArray[np.bool_]:
+    below = np.tri(size, dtype=bool)
+    below.flags.writeable = False
+    return below
 
 
 def _triangle(size: int) -> int:

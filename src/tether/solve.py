@@ -154,7 +154,7 @@ def solve(
         conversation, run = opening.conversation(way, terms.audit)
         constants, floor = conversation.facts.smoothness, conversation.facts.floor
         accuracy = Accuracy(way.inner, constants.convexity, origin=conversation.origin, floor=floor)
-        judge = Judge(accuracy, conversation.algorithm, constants)
+        judge = Judge(accuracy, conversation.algorithm, constants, way.gap if way.direct else None)
         identity = opening.identity(way, conversation) if terms.checkpoint else None
         keeper = Keeper(terms.checkpoint, identity, place.save_every)
         with progress(verbose and place.leads, conversation.algorithm.title) as reporter:

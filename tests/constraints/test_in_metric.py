@@ -251,3 +251,12 @@ def test_a_diagonal_metric_on_a_network_is_a_weighted_laplacian():
     B = network.equations[0].toarray()
     potentials = np.linalg.solve(B / entries @ B.T, B @ (g / entries))
     np.testing.assert_allclose(u, (g - B.T @ potentials) / entries, rtol=1e-7, atol=1e-9 * np.abs(u).max())
+
+
+def test_columns_side_by_side_are_projected_like_vectors():
+    rng = np.random.default_rng(2)
+    for rows in (1, 20):  # few long rows are kept as they are, more become orthonormal
+        within = Affine(rng.standard_normal((rows, 40))).in_metric(FullMetric(_spread(rng, 40)))
+        several = rng.standard_normal((40, 3))
+        expected = np.column_stack([within.direction(v) for v in several.T])
+        np.testing.assert_allclose(within.direction(several), expected, atol=1e-12)

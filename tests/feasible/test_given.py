@@ -7,6 +7,7 @@ from scipy.optimize import Bounds, LinearConstraint
 
 import tether
 from tether.feasible import as_feasible
+from tether.feasible.targets import targets_of
 
 INF = np.inf
 ROW = np.ones((1, 3))
@@ -118,3 +119,14 @@ def test_the_narrowest_of_several_bounds_holds():
     coordinates = as_feasible(boxes, None, 3).polyhedral.coordinates
     np.testing.assert_array_equal(coordinates.lower, np.zeros(3))
     np.testing.assert_array_equal(coordinates.upper, [1.0, 5.0, 2.0])
+
+
+@pytest.mark.parametrize("constraints", [None, tether.Affine(ROW, [1.0]), [tether.Affine(ROW, [1.0])] * 2])
+def test_planes_alone_are_what_any_list_would_have_made_of_them(constraints):
+    quick = as_feasible(constraints, None, 3)
+    slow = targets_of(quick.given, merged=False)
+    for name in ("lower", "upper", "rows", "terms"):
+        for one, other in zip(getattr(quick.targets, name), getattr(slow, name), strict=True):
+            np.testing.assert_array_equal(one, other)
+    np.testing.assert_array_equal(quick.targets.matrix.toarray(), slow.matrix.toarray())
+    assert quick.polyhedral is None and len(quick.as_rows) == len(quick.as_equations) == 0

@@ -154,3 +154,13 @@ def test_long_independent_rows_need_no_factorisation_beside_the_schur_complement
     np.testing.assert_allclose(sol.multipliers, multipliers, atol=1e-12)
     assert sol.success and sol.residual < 1e-12
     assert "_bases" not in vars(constraint._rows)
+
+
+def test_a_solved_system_certifies_its_answer_without_second_derivatives():
+    rng = np.random.default_rng(5)
+    X = rng.standard_normal((200, 8)) * 10.0 ** np.linspace(-3, 3, 8)  # so that l2 alone proves little
+    objective = tether.GLM(X, X @ rng.standard_normal(8) + rng.standard_normal(200), "squared", l2=1e-9)
+    sol = tether.solve(objective, tether.Affine(rng.standard_normal((2, 8)), [1.0, 2.0]), tol=1e-9)
+    assert sol.success and sol.gap <= 1e-9
+    assert sol.counts.gradients == 200
+    assert "Hessian" not in sol.message

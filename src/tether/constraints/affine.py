@@ -132,6 +132,10 @@ class Affine(Constraint):
 
     def tangent_space(self, dim: int) -> Subspace:
         """Return ker(A)."""
+        return self._kernel
+
+    @lazy
+    def _kernel(self) -> Subspace:
         return OperatorKernel(self._rows) if self.equations is None else Kernel(self.equations[0])
 
     def aligned(self, names: Names) -> "Affine":
@@ -143,7 +147,7 @@ class Affine(Constraint):
         twin.names, twin.dim, twin.shape = names, len(names), (self.shape[0], len(names))
         twin._rows = PlacedRows(self._rows, place, twin.dim)
         twin._place = place if self._place is None else place[self._place]
-        for name in ("_equations", "_fit"):
+        for name in ("_equations", "_fit", "_kernel"):
             twin.__dict__.pop(name, None)
         return twin
 

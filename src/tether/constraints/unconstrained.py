@@ -3,10 +3,9 @@
 from typing import Any
 
 import numpy as np
-from scipy import sparse
 
 from tether.arrays import Array
-from tether.constraints.algebra.subspace import Kernel, Subspace
+from tether.constraints.algebra.subspace import Subspace, WholeSpace
 from tether.constraints.base import Constraint
 from tether.digest import digest_of
 from tether.inputs import positive_integer
@@ -38,7 +37,7 @@ class Unconstrained(Constraint):
     @property
     def equations(self) -> tuple[Any, Array] | None:
         """No rows, where their length is known."""
-        return None if self.dim is None else (sparse.csr_array((0, self.dim)), np.zeros(0))
+        return None if self.dim is None else (np.zeros((0, self.dim)), np.zeros(0))
 
     def sized(self, dim: int) -> "Unconstrained":
         """Return the space of vectors of that length."""
@@ -62,7 +61,7 @@ class Unconstrained(Constraint):
 
     def tangent_space(self, dim: int) -> Subspace:
         """Return the whole space."""
-        return Kernel(np.zeros((0, dim)))
+        return WholeSpace(dim)
 
     @property
     def words(self) -> str:

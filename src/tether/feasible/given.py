@@ -98,6 +98,11 @@ class Given(NamedTuple):
     terms: Terms | None  # of all penalties; the matrix is sparse
 
     @property
+    def bare(self) -> bool:
+        """Whether there are planes only."""
+        return self.rows is None and self.box is None and self.terms is None
+
+    @property
     def plain(self) -> bool:
         """Whether there are equations only."""
         rows = self.rows

@@ -18,7 +18,7 @@ from tether.feasible.implied import (
 )
 from tether.feasible.multipliers import Active, Multipliers, Place, shares, term_multipliers, wall_multipliers
 from tether.feasible.stacking import compact
-from tether.feasible.targets import Targets, targets_of
+from tether.feasible.targets import Targets, free_targets, targets_of
 from tether.inputs import InfeasibleError
 from tether.names import Names
 from tether.polyhedral import Duals, Polyhedral
@@ -104,6 +104,8 @@ def as_feasible(
         Whether rows with one entry become bounds, and parallel rows one.
     """
     given = read(constraints, penalty, dim, names)
+    if given.bare:
+        return _of_planes(given)
     require_empty_rows(given)
     targets = targets_of(given, merged=False) if given.plain else _targets(given, presolve)
     pieces = targets.pieces
@@ -112,7 +114,9 @@ def as_feasible(
     walls = np.isfinite(rows.lower) | np.isfinite(rows.upper)
     equal = (rows.lower == rows.upper) & ~slopes
     as_equations, as_rows = dim + np.flatnonzero(equal), dim + np.flatnonzero(~equal & (walls | slopes))
-    equations = _equations(given, targets, as_equations)
+    chosen = targets.matrix[as_equations - dim]
+    chosen = chosen.toarray() if _were_dense(given) else chosen
+    equations = _equations(given, chosen, targets.lower.value[as_equations])
     matrix = compact(targets.matrix[as_rows - dim])
     polyhedral = Polyhedral(pieces.some(slice(0, dim)), matrix, pieces.some(as_rows))
     trivial = polyhedral.coordinates.trivial and not polyhedral.couples
@@ -120,6 +124,12 @@ def as_feasible(
     if _worth_a_look(feasible):
         _require(contradiction(feasible))
     return feasible
+
+
+def _of_planes(given: Given) -> Feasible:
+    """Return planes alone, on which nothing else acts."""
+    targets, none = free_targets(given.dim), np.zeros(0, dtype=np.int64)
+    return Feasible(given, targets, _equations(given, targets.matrix, np.zeros(0)), None, none, none)
 
 
 def contradiction(feasible: Feasible) -> str | None:
@@ -155,12 +165,11 @@ def _targets(given: Given, presolve: bool) -> Targets:
     return without_distant_walls(given, targets) if presolve else targets
 
 
-def _equations(given: Given, targets: Targets, chosen: Indices) -> Equations:
-    """Return all equations; if they have no solution, name those that contradict each other."""
+def _equations(given: Given, matrix: Any, right: Array) -> Equations:
+    """Return all equations, those of rows below those of planes; where they contradict each other, say so."""
     parts = parts_of(given, beside=not given.plain)
-    matrix, right = targets.matrix[chosen - given.dim], targets.lower.value[chosen]
     try:
-        return equations_of(parts, matrix.toarray() if _were_dense(given) else matrix, right)
+        return equations_of(parts, matrix, right)
     except ValueError:
         _require(contradiction_in(given))
         raise

@@ -53,6 +53,15 @@ class Targets(NamedTuple):
         return Pieces(self.lower.value, self.upper.value, self.left, self.right)
 
 
+def free_targets(dim: int) -> Targets:
+    """Return what there is where nothing acts: variables without walls or slopes, and no rows."""
+    box, owner, plain, none = Box.whole_space(dim), np.arange(dim), np.ones(dim), np.zeros(0)
+    lower, upper = Walls(box.lower, owner, plain), Walls(box.upper, owner, plain)
+    nobody = Roles(np.zeros(0, dtype=np.int64), none)
+    matrix = sparse.csr_array((0, dim))
+    return Targets(matrix, lower, upper, np.zeros(dim), np.zeros(dim), nobody, nobody)
+
+
 def targets_of(given: Given, merged: bool = True) -> Targets:
     """Return what the user's bounds, rows and terms act on."""
     matrix, busy, n_rows = _all_rows(given)

@@ -306,6 +306,8 @@ class NewtonAlgorithm(Algorithm[NewtonState]):
 
     def describe(self, state: NewtonState) -> str:
         """Say how often second derivatives were taken."""
+        if state.renewals == 0:
+            return ""
         times = "once" if state.renewals == 1 else f"{state.renewals} times"
         return f"{NAMES_OF_FORMS[self.form]} taken {times} in {state.stage} iterations"
 

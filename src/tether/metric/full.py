@@ -26,6 +26,7 @@ CONDITION_LIMIT = (
 FIRST_RIDGE, RIDGE_GROWTH = 1e-12, 10.0
 MULTITHREADED_SIZE = 1_500  # from which on all threads of BLAS are worth waking, even where cores are busy
 BOUNDED_SIZE = 2_000  # up to which eigenvalues are bounded
+SMALL_SIZE = 60  # up to which all eigenvalues take less time than a few steps of Lanczos
 LANCZOS_STEPS, LANCZOS_GAIN = 25, 0.01  # at most; and of an eigenvalue, below which another step is idle
 SHARES = (0.8, 0.4, 0.1)  # of an estimated eigenvalue, tried in turn as a bound
 
@@ -187,7 +188,9 @@ def _is_positive(matrix: Array) -> bool:
 
 
 def _largest_eigenvalue(image: Map, dim: int) -> float:
-    """Return about the largest eigenvalue of a positive map, from below, by a few steps of Lanczos."""
+    """Return the largest eigenvalue of a positive map; of a large one about, from below, by Lanczos."""
+    if dim <= SMALL_SIZE:
+        return float(np.linalg.eigvalsh(image(np.eye(dim)))[-1])
     direction = image(np.random.default_rng(0).standard_normal(dim))
     basis, images = np.empty((0, dim)), np.empty((0, dim))
     largest = 0.0

@@ -111,7 +111,7 @@ class Opening:
             cache(partial(self.engine.project, way.problem, origin)) if elsewhere else None,
             refers=elsewhere and self._may_refer(facts, warm),
         )
-        run = conversation.begin(start, warm)
+        run = conversation.begin(start, warm or way.direct)
         return conversation, run._replace(decisions=(*decisions_before(way, facts), *run.decisions))
 
     def _may_refer(self, facts: Facts, warm: bool) -> bool:

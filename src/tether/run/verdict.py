@@ -146,6 +146,7 @@ class Judge:
     accuracy: Accuracy
     algorithm: Algorithm[Any]
     constants: Constants
+    bound: Callable[[Array, Array, float], float] | None = None  # on the gap, which a way knows beside
 
     def accuracy_of(self, run: Run) -> Accuracy:
         """Return what is good enough for what has been seen of F."""
@@ -164,7 +165,7 @@ class Judge:
         if not self.algorithm.recovers(run.state) and has_diverged(reply, run.first):
             return Status.DIVERGED, f" (after {run.counts.rounds} rounds); {self.algorithm.remedy()}"
         if isinstance(reply, Measured) and reply.complete:
-            if reply.gradient is not None and self.accuracy_of(run).is_met(reply):
+            if reply.gradient is not None and self._is_met(run, reply):
                 return Status.CONVERGED, ""
             if self._falls_for_ever(run, reply):
                 return Status.DIVERGED, _fall(reply)
@@ -173,6 +174,15 @@ class Judge:
         if self._is_exhausted(run):
             return Status.EXHAUSTED, self._suspicion(run)
         return None, ""
+
+    def _is_met(self, run: Run, reply: Measured) -> bool:
+        """Say whether a measured point is good enough, by what was measured or by what the way knows."""
+        accuracy = self.accuracy_of(run)
+        if accuracy.is_met(reply):
+            return True
+        if self.bound is None or reply.normal is None or run.nonconvex:
+            return False
+        return accuracy.allows(self.bound(reply.point, reply.normal, reply.scale), reply)
 
     def wants_confirmation(self, run: Run, reply: Reply) -> bool:
         """Say whether a learned dual certifies the point, which an exact projection has to confirm.

@@ -23,11 +23,11 @@ class GramRows(Rows):
 
     def apply(self, x: Array) -> Array:
         """Return A x."""
-        return dgemv(1.0, self._columns, x, trans=1)
+        return dgemv(1.0, self._columns, x, trans=1) if x.ndim == 1 else self._columns.T @ x
 
     def adjoint(self, y: Array) -> Array:
         """Return A^T y."""
-        return dgemv(1.0, self._columns, y)
+        return dgemv(1.0, self._columns, y) if y.ndim == 1 else self._columns @ y
 
     def tangent(self, v: Array) -> Array:
         """Return v - A^T (A A^T)^-1 A v, and that of it once more."""
@@ -51,7 +51,8 @@ class GramRows(Rows):
 
     def _solved(self, r: Array) -> Array:
         """Return (A A^T)^-1 r."""
-        return self.scale * dpotrs(self._factor, self.scale * r)[0]
+        scale = self.scale if r.ndim == 1 else self.scale[:, None]
+        return scale * dpotrs(self._factor, scale * r)[0]
 
 
 def gram_rows(matrix: Array) -> GramRows | None:

@@ -86,6 +86,25 @@ class Kernel(Subspace):
         return DenseRows(_dense(self._matrix) / scale).component(np.eye(self.dim))
 
 
+class WholeSpace(Subspace):
+    """All directions."""
+
+    def __init__(self, dim: int) -> None:
+        self.dim = dim
+
+    def within(self, metric: Metric) -> Within:
+        """Return the projector that leaves directions as they are."""
+        return Within(_same)
+
+    def miss(self, v: Array) -> float:
+        """Return 0: every direction is tangent."""
+        return 0.0
+
+    def normal(self, scale: Array) -> Array:
+        """Return the projector on nothing."""
+        return np.zeros((self.dim, self.dim))
+
+
 class OperatorKernel(Subspace):
     """The kernel of a matrix that is known by its products."""
 
@@ -133,6 +152,10 @@ class Image(Subspace):
     def normal(self, scale: Array) -> Array:
         """Return I - Z Z^T for an orthonormal basis Z of the directions times the scale."""
         return DenseRows(_dense(self.columns) * scale).tangent(np.eye(self.dim))
+
+
+def _same(v: Array) -> Array:
+    return v
 
 
 def spanned_by(tangent: Map, dim: int) -> Image:
