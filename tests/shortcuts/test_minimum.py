@@ -157,6 +157,20 @@ def test_many_blocks_are_eliminated_one_by_one(kind):
     assert "solved directly" in sol.message and sol.gap <= 1e-12
 
 
+@pytest.mark.parametrize("decades", [0, 3])
+def test_calibration_solves_one_system_of_as_many_unknowns_as_totals(decades):
+    """Weights nearest to those of a sample that meet totals, over costs that differ by so many decades."""
+    rng = np.random.default_rng(7)
+    A, start = rng.uniform(0.0, 1.0, (8, 3000)), rng.uniform(1.0, 3.0, 3000)
+    costs, totals = 10.0 ** rng.uniform(-decades, decades, 3000), A @ start * rng.uniform(0.9, 1.1, 8)
+    objective = tether.Quadratic(matrix=sparse.diags_array(costs / 2).tocsr(), linear=-costs * start)
+    sol = tether.solve(objective, tether.Affine(A, totals), tol=1e-12)
+    multipliers = np.linalg.solve((A / costs) @ A.T, totals - A @ start)
+    np.testing.assert_allclose(sol.multipliers, multipliers, rtol=1e-9)
+    np.testing.assert_allclose(sol.x, start + A.T @ multipliers / costs, rtol=1e-10)
+    assert "solved directly" in sol.message and sol.gap <= 1e-12 * abs(sol.fun)
+
+
 def _grid(side):
     nodes = np.arange(side * side).reshape(side, side)
     across = np.column_stack([nodes[:, :-1].ravel(), nodes[:, 1:].ravel()])

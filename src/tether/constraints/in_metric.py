@@ -6,7 +6,7 @@ orthogonal projector on { w : R w is tangent }. It is factorised once and applie
 
 import numpy as np
 
-from tether.arrays import Array
+from tether.arrays import Array, norm
 from tether.constraints.algebra.subspace import Map, Subspace
 from tether.lazy import lazy
 from tether.metric.base import Metric, NotFinite
@@ -15,6 +15,7 @@ from tether.metric.diagonal import DiagonalMetric
 # Of a direction's length in the metric, by which the set's own projection may change it: more is the rounding
 # of its largest entries, spread over variables that bear less of it.
 ROUNDED_SHARE = 1e-9
+SETTLED_SHARE = 1e-15  # of a point's length in the metric: by less than this nothing is worth to be moved
 TANGENT_ERROR = 1e-15  # by which a direction may miss the tangent space, relative to its length
 
 
@@ -46,12 +47,20 @@ class MetricTangent:
         self._within = space.within(self.metric)
         self._steepness: float | None = None
 
-    def minimum(self, linear: Array, b: Array) -> Array | None:
-        """Return the least x^T M x / 2 + g^T x with A x = b; None where the set is not given by rows."""
+    def minimum(self, linear: Array, b: Array) -> tuple[Array, Array | None] | None:
+        """Return the least x^T M x / 2 + g^T x with A x = b, and where they come along its multipliers.
+
+        None where the set is not given by rows.
+        """
         rows = self._within.rows
         if rows is None:
             return None
-        return self.metric.colour(rows.fit(b).point - self._within.onto(self.metric.whiten(linear)))
+        point, multipliers = rows.nearest(-self.metric.whiten(linear), b)
+        return self.metric.colour(point), multipliers
+
+    def is_settled(self, point: Array, rest: Array) -> bool:
+        """Say whether M x + g - A^T l is so small at a point that the minimum is there but for rounding."""
+        return norm(self.metric.whiten(rest)) <= SETTLED_SHARE * norm(self.metric.uncolour(point))
 
     def multipliers(self, gradient: Array) -> Array | None:
         """Return the l for which A^T l is nearest to a gradient in M^-1; None where there are no rows."""

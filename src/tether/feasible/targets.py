@@ -55,11 +55,10 @@ class Targets(NamedTuple):
 
 def free_targets(dim: int) -> Targets:
     """Return what there is where nothing acts: variables without walls or slopes, and no rows."""
-    box, owner, plain, none = Box.whole_space(dim), np.arange(dim), np.ones(dim), np.zeros(0)
-    lower, upper = Walls(box.lower, owner, plain), Walls(box.upper, owner, plain)
-    nobody = Roles(np.zeros(0, dtype=np.int64), none)
-    matrix = sparse.csr_array((0, dim))
-    return Targets(matrix, lower, upper, np.zeros(dim), np.zeros(dim), nobody, nobody)
+    zero, one, infinite = (np.broadcast_to(number, dim) for number in (0.0, 1.0, np.inf))
+    lower, upper = (Walls(side, np.arange(dim), one) for side in (-infinite, infinite))
+    nobody = Roles(np.zeros(0, dtype=np.int64), np.zeros(0))
+    return Targets(sparse.csr_array((0, dim)), lower, upper, zero, zero, nobody, nobody)
 
 
 def targets_of(given: Given, merged: bool = True) -> Targets:

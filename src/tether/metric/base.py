@@ -29,6 +29,7 @@ class Metric(ABC):
     keeps_sparse: bool = False  # A R is as sparse as A
     exact: bool  # nothing was added to M, or nothing that a direction of the set can see
     error: float = 1e-6  # relative, of decrements, about
+    diagonal: Array | None = None  # R, where it is diagonal
 
     @abstractmethod
     def apply(self, v: Array) -> Array:

@@ -31,7 +31,7 @@ class DiagonalMetric(Metric):
         raised = np.maximum(entries, SMALLEST_ENTRY * largest) if largest > 0.0 else np.ones(self.dim)
         self.exact = bool(np.array_equal(raised, entries))
         self._inverse = np.sqrt(raised)  # R^-1
-        self._root = 1.0 / self._inverse
+        self._root = self.diagonal = 1.0 / self._inverse
 
     @property
     def scale(self) -> Array:

@@ -162,6 +162,7 @@ class _MatrixForm(Form):
         self._matrix = symmetric(checked_matrix("matrix", matrix))
         self.dim = self._matrix.shape[0]
         require_moderate("matrix", 2.0 * self.dim * largest_entry(self._matrix))
+        self._diagonal = diagonal_of(self._matrix)
         self.smallest, self.largest = spectrum_of(self._matrix)
         if self.smallest < -ROUNDING * max(self.largest, -self.smallest):
             raise ValueError(
@@ -178,14 +179,17 @@ class _MatrixForm(Form):
         return ("matrix", self._matrix)
 
     def evaluate(self, x: Array) -> tuple[float, Array, Array | None]:
-        half = self._matrix @ x
+        half = self._times(x)
         return float(x @ half), 2.0 * half, None
 
     def product(self, v: Array, batch: Indices | None) -> Array:
-        return 2.0 * (self.matrix @ v)
+        return 2.0 * self._times(v)
+
+    def _times(self, v: Array) -> Array:
+        return self._matrix @ v if self._diagonal is None else self._diagonal * v
 
     def smoothness(self) -> Smoothness:
-        if diagonal_of(self.matrix) is not None:
+        if self._diagonal is not None:
             below = self.smallest
         elif self.dim <= DENSE_LIMIT:
             below = self.smallest - self.dim * float(np.finfo(np.float64).eps) * self.largest
@@ -203,7 +207,7 @@ class _MatrixForm(Form):
         return SecondOrder(
             full=copied if self.dim <= LARGEST_FULL else math.inf,
             diagonal=1.0,
-            separable=diagonal_of(self._matrix) is not None,
+            separable=self._diagonal is not None,
             work=work_of_product(stored, dense=isinstance(matrix, np.ndarray)),
         )
 

@@ -20,6 +20,8 @@ def symmetric(matrix: NDArray[Any] | sparse.csr_array) -> NDArray[Any] | sparse.
     if matrix.shape[0] != matrix.shape[1]:
         raise ValueError(f"matrix must be square, got shape {matrix.shape}; pass rows c_i as factors=.")
     matrix = matrix.astype(np.float64, copy=False)
+    if sparse.issparse(matrix) and diagonal_of(matrix) is not None:
+        return matrix
     worst, size = largest_entry(matrix - matrix.T), largest_entry(matrix)
     if worst > ROUNDING * size:
         raise ValueError(

@@ -9,7 +9,7 @@ from collections.abc import Mapping
 
 import numpy as np
 
-from tether.arrays import Array
+from tether.arrays import Array, norm
 from tether.constraints import Constraint
 from tether.constraints.algebra.subspace import Kernel, Subspace
 from tether.needs import Need
@@ -56,7 +56,7 @@ class WithMultipliers(Constraint):
     def tangent(self, v: Array) -> Array:
         """Return P v: v, or v less the known normal, where that is tangent to the rounding of the normal."""
         v = np.asarray(v, dtype=float)
-        for rest in (v.copy(), v - self._normal):
+        for rest in sorted((v.copy(), v - self._normal), key=norm):
             if self._kernel.miss(rest) * float(np.linalg.norm(rest)) <= self._rounding:
                 return rest
         return self._set.tangent(v)

@@ -21,6 +21,7 @@ from tether.arrays import Array
 from tether.constraints import Constraint, Flow
 from tether.constraints.algebra.factor import SPEED, work_of_factorising
 from tether.constraints.algebra.sparse import FACTORISED_ROWS
+from tether.constraints.in_metric import MetricTangent
 from tether.metric import Metric
 from tether.metric.blocks import blocks_of
 from tether.metric.diagonal import DiagonalMetric
@@ -68,22 +69,33 @@ def minimum_in_metric(matrix: Any, linear: Array, constraint: Constraint, second
     within = constraint.in_metric(metric)
     if not within.exact:
         return None
-    equations = constraint.equations
-    point = None if equations is None else within.minimum(linear, equations[1])
-    if point is None:
-        point = constraint.project(np.zeros(len(linear)))
-    for _ in range(REFINEMENTS):
-        step = within.direction(matrix @ point + linear)
-        point = point - step
-        if np.linalg.norm(step) <= REFINED_SHARE * np.linalg.norm(point):
-            break
+    point, multipliers = _minimum(matrix, linear, within, constraint)
     if not np.isfinite(point).all():
         return None
     stretch = 1.0 / within.smallest if metric.keeps_sparse else norm_of(within.direction, len(linear))
     normal = matrix @ point + linear
     unique = isinstance(constraint, Flow) or constraint.independent
-    multipliers = within.multipliers(normal) if unique else None
+    multipliers = (within.multipliers(normal) if multipliers is None else multipliers) if unique else None
     return Minimum(point, normal, within.direction, stretch, multipliers, within.metric.error)
+
+
+def _minimum(
+    matrix: Any, linear: Array, within: MetricTangent, constraint: Constraint
+) -> tuple[Array, Array | None]:
+    """Return the minimum, refined where that is more than rounding, and its multipliers if it was not."""
+    equations = constraint.equations
+    found = None if equations is None else within.minimum(linear, equations[1])
+    point, multipliers = (constraint.project(np.zeros(len(linear))), None) if found is None else found
+    if multipliers is not None and equations is not None:
+        rest = matrix @ point + linear - equations[0].T @ multipliers
+        if within.is_settled(point, rest):
+            return point, multipliers
+    for _ in range(REFINEMENTS):
+        step = within.direction(matrix @ point + linear)
+        point = point - step
+        if np.linalg.norm(step) <= REFINED_SHARE * np.linalg.norm(point):
+            break
+    return point, None
 
 
 def _nearest_point(curvature: float, linear: Array, constraint: Constraint) -> Minimum:

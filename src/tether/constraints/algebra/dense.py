@@ -15,7 +15,7 @@ from scipy.linalg.lapack import dpotrf, dtrcon
 from tether.arrays import Array, norm
 from tether.constraints.algebra.rows import Fit, Rows
 from tether.lazy import lazy
-from tether.threads import all_blas_threads, one_blas_thread
+from tether.threads import CORES, all_blas_threads, one_blas_thread, share
 
 # A row closer than this to the span of the others is taken to lie in it: dropping it then moves a
 # projection by no more than this, while keeping it would divide rounding errors by it.
@@ -136,18 +136,43 @@ def onto(basis: Array, v: Array) -> Array:
     return total
 
 
-def unit_gram(matrix: Array) -> UnitGram | None:
-    """Return the Gram matrix of rows at unit length, factorised; None where they nearly depend."""
+def unit_gram(matrix: Array, stretch: Array | None = None) -> UnitGram | None:
+    """Return the Gram matrix of rows at unit length, factorised; None where they nearly depend.
+
+    Rows are those of A diag(stretch).
+    """
     if matrix.shape[0] == 0:
         return UnitGram(np.ones(0), np.empty((0, 0)))
-    with _threads(matrix.shape):
-        gram = dsyrk(1.0, matrix.T, trans=1)
+    gram = _gram(matrix, stretch)
     squares = gram.diagonal()
     if not (squares.min() > 1e-280 and squares.max() < 1e280):
         return None
     scale = 1.0 / np.sqrt(squares)
     factor, fault = dpotrf(gram * scale * scale[:, None], overwrite_a=1)
     return UnitGram(scale, factor) if fault == 0 and dtrcon(factor)[0] >= GRAM_CONDITION else None
+
+
+def _gram(matrix: Array, stretch: Array | None) -> Array:
+    """Return the upper triangle of A diag(stretch)^2 A^T, by ranges of columns that cores take turns with."""
+    rows, columns = matrix.shape
+    if stretch is None and rows * rows * columns <= MULTITHREADED_WORK:
+        with one_blas_thread():
+            return dsyrk(1.0, matrix.T, trans=1)
+    width = max(1, BLOCK_SIZE // rows)
+
+    def work(_: int, begin: int, end: int) -> Array:
+        total = np.zeros((rows, rows))
+        room = None if stretch is None else np.empty((rows, min(width, end - begin)))
+        for first in range(begin, end, width):
+            some = slice(first, min(first + width, end))
+            block = matrix[:, some]
+            if room is not None and stretch is not None:
+                block = np.multiply(block, stretch[some], out=room[:, : block.shape[1]])
+            total += block @ block.T
+        return total
+
+    with one_blas_thread():
+        return np.sum(share(work, columns, min(CORES, -(-columns // width))), axis=0)
 
 
 def _orthonormalised(columns: Array, first: Array) -> tuple[Array, Array]:

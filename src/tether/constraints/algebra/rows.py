@@ -54,3 +54,10 @@ class Rows(ABC):
     @abstractmethod
     def fit(self, b: Array) -> Fit:
         """Return the shortest least-squares solution of A x = b and what it misses."""
+
+    def nearest(self, v: Array, b: Array) -> tuple[Array, Array | None]:
+        """Return the least-squares solution x of A x = b nearest to v, and where they come along its l.
+
+        x = v + A^T l.
+        """
+        return self.tangent(v) + self.fit(b).point, None

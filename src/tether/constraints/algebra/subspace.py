@@ -67,8 +67,14 @@ class Kernel(Subspace):
             matrix = sp.csr_array(self._matrix)
             rows = _in_metric(matrix.shape, lambda x: matrix @ x, lambda y: matrix.T @ y, metric)
         else:
-            rows = _rows_of(metric.rows(self._matrix))
+            rows = self._long_rows(metric) or _rows_of(metric.rows(self._matrix))
         return Within(rows.tangent, rows)
+
+    def _long_rows(self, metric: Metric) -> Rows | None:
+        """Return the rows of A R where they are long and dense and R is diagonal: A R then is not formed."""
+        if sp.issparse(self._matrix) or metric.diagonal is None:
+            return None
+        return gram_rows(self._matrix, metric.diagonal)
 
     def miss(self, v: Array) -> float:
         """Return the largest |<a_i, v>| / ||a_i|| over ||v||."""
