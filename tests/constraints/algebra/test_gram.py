@@ -59,7 +59,7 @@ def test_gram_matrix_by_ranges_of_columns(matrices, monkeypatch):
 
 
 def test_rows_that_a_stretch_makes_dependent(rng):
-    """Two rows that differ in one column only, and that column is shrunk: the Gram matrix must not be used."""
+    """Two rows that differ in one column only, and that column is shrunk: a Gram matrix would not do."""
     matrix = np.tile(rng.standard_normal(COLUMNS), (2, 1))
     matrix[1, 0] += 1.0
     stretch = np.ones(COLUMNS)
