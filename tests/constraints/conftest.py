@@ -105,12 +105,20 @@ CASES = {
 }
 
 
-@pytest.fixture(scope="session", params=CASES, ids=str)
+@pytest.fixture(scope="module", autouse=True)
+def small_matrices_stay_sparse():
+    """Let the matrices here, small as they are, be worked with as large ones are."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("tether.constraints.algebra.sparse.SMALL_WORK", 0.0)
+        yield
+
+
+@pytest.fixture(scope="module", params=CASES, ids=str)
 def case(request) -> Case:
     return CASES[request.param]()
 
 
-@pytest.fixture(scope="session", params=FORMS, ids=str)
+@pytest.fixture(scope="module", params=FORMS, ids=str)
 def form(request):
     """A function that gives a dense matrix the form in which a user might have it."""
     return FORMS[request.param]

@@ -156,6 +156,18 @@ def test_rank_of_sparse_matrix_is_not_known():
     assert repr(constraint) == "Affine(2 x 3, sparse, factorised)"
 
 
+def test_small_sparse_matrices_are_worked_with_as_dense_ones(monkeypatch):
+    monkeypatch.setattr("tether.constraints.algebra.sparse.SMALL_WORK", 1e6)
+    rows = np.random.default_rng(0).standard_normal((3, 7))
+    matrix = np.vstack([rows, rows[0] - rows[1]])
+    constraint, dense = Affine(sp.csr_array(matrix), np.zeros(4)), Affine(matrix)
+    assert repr(constraint) == "Affine(4 x 7, dense, rank 3)"
+    assert constraint.redundant == dense.redundant
+    assert sp.issparse(constraint.equations[0])
+    v = np.arange(7.0)
+    np.testing.assert_array_equal(constraint.tangent(v), dense.tangent(v))
+
+
 def test_multipliers_solve_the_normal_equations(form):
     rng = np.random.default_rng(4)
     A, g = rng.standard_normal((4, 9)), rng.standard_normal(9)

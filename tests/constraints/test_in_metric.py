@@ -50,12 +50,12 @@ def _diagonal(rng, dim):
 METRICS = {"full": _full, "full, raw columns": _raw_columns, "kronecker": _kronecker, "diagonal": _diagonal}
 
 
-@pytest.fixture(scope="session", params=METRICS, ids=str)
+@pytest.fixture(scope="module", params=METRICS, ids=str)
 def metric(request, case):
     return METRICS[request.param](np.random.default_rng(case.dim), case.dim)
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module")
 def within(case, metric):
     return case.constraint.in_metric(metric[1])
 

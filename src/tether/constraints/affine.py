@@ -40,8 +40,8 @@ class Affine(Constraint):
         One row for each equation; a vector is one row. The columns of a data frame name the variables: where
         the objective names its own, each column goes to the variable of its name, in whatever order they
         come, and variables without a column are free. Dense matrices are factorised orthogonally, with
-        pivoting where rows nearly depend; sparse ones by a sparse factorisation or, where that would fill
-        in, not at all; an operator is only applied.
+        pivoting where rows nearly depend, and so are small sparse ones; large sparse ones by a sparse
+        factorisation or, where that would fill in, not at all; an operator is only applied.
     b : array_like, shape (m,), optional
         The right-hand side; zeros by default.
 
@@ -58,9 +58,9 @@ class Affine(Constraint):
     row_names : tuple of str or None
         The names of the equations, where A or b has them.
     rank : int or None
-        The rank of A where it is known, which is for dense A.
+        The rank of A where it is known, which is for dense and for small A.
     redundant : tuple of int
-        The rows of a dense A that were dropped because the others imply them.
+        The rows of a dense or small A that were dropped because the others imply them.
 
     Examples
     --------

@@ -30,6 +30,7 @@ from tether.objectives.symmetric import diagonal_of
 
 Map = Callable[[Array], Array]
 
+SMALL_SIZE = 60  # variables up to which a dense factorisation takes less time than to look for blocks
 DENSE_SIZE = 1_500  # variables up to which a dense factorisation is quick
 REFINEMENTS = 4
 REFINED_SHARE = 1e-7  # of a point, of which a step may be the last one: the next would be rounding
@@ -112,7 +113,7 @@ def metric_of_matrix(matrix: Any) -> Metric | None:
         metric = DiagonalMetric(diagonal)
         if metric.exact:
             return metric
-    elif sparse.issparse(matrix):
+    elif sparse.issparse(matrix) and matrix.shape[0] > SMALL_SIZE:
         blocks = blocks_of(matrix)
         if blocks is not None:
             return blocks

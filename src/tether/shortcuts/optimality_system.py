@@ -38,6 +38,7 @@ ROW_ENTRIES = 50  # entries a row up to which a larger system counts as sparse
 SHIFT = 1e-9  # relative to the largest entry
 REFINEMENTS = 8
 REFINED_MISFIT = 1e-16  # of the size of a system: it cannot be met more closely
+REFINING = 0.5  # by which a misfit falls as long as it is more than rounding
 BUDGET_SHARE = 0.5  # of the time that is left, which a factorisation may be thought to take
 CHOICE = Choice("one linear system", "the objective is quadratic and its matrix is at hand")
 FLAT_SHARE = 0.1  # of 1 / shift: a larger P_H is that of the shift, and H not positive on the set
@@ -115,13 +116,17 @@ class System(NamedTuple):
     def solved(self, above: Array, below: Array) -> tuple[Array, Array, float]:
         """Return u and l of H u + A^T l = above, A u = below, and the residual over its size."""
         target = np.concatenate([above / self.unit, below / self.lengths])
-        solution, misfit, share = np.zeros(len(target)), target, 1.0
+        solution, misfit, share = np.zeros(len(target)), target, np.inf
         for _ in range(REFINEMENTS):
-            solution = solution + self.sweep(misfit)
-            misfit = target - self.matrix @ solution
-            size = self.largest * norm(solution) + norm(target)
-            share = norm(misfit) / size if size else 0.0
-            if share <= REFINED_MISFIT:
+            trial = solution + self.sweep(misfit)
+            rest = target - self.matrix @ trial
+            size = self.largest * norm(trial) + norm(target)
+            before, share = share, norm(rest) / size if size else 0.0
+            if share >= before:  # no better, but for rounding
+                share = before
+                break
+            solution, misfit = trial, rest
+            if share <= REFINED_MISFIT or REFINING * before < share <= RESIDUAL_LIMIT:
                 break
         n = self.n_variables
         return solution[:n], self.unit * solution[n:] / self.lengths, share
@@ -129,6 +134,10 @@ class System(NamedTuple):
     def image(self, gradient: Array) -> Array:
         """Return P_H g."""
         return self.solved(gradient, np.zeros(len(self.lengths)))[0]
+
+    def rough_image(self, gradient: Array) -> Array:
+        """Return P_H g of the shifted system, close by where H is far above the shift on the set."""
+        return self.sweep(np.concatenate([gradient / self.unit, np.zeros(len(self.lengths))]))[: len(gradient)]
 
 
 def _minimum_by_system(matrix: Any, linear: Array, rows: Any, b: Array, seconds: float) -> Minimum | None:
@@ -138,7 +147,7 @@ def _minimum_by_system(matrix: Any, linear: Array, rows: Any, b: Array, seconds:
     point, multipliers, residual = system.solved(-linear, b)
     if not residual <= RESIDUAL_LIMIT:  # NaN included
         return None
-    stretch = norm_of(system.image, len(linear))
+    stretch = norm_of(system.rough_image, len(linear))
     flat = not stretch * system.unit * system.shift <= FLAT_SHARE
     normal = matrix @ point + linear
     return Minimum(point, normal, system.image, np.inf if flat else stretch, -multipliers)

@@ -1,6 +1,7 @@
 """Rows of a sparse matrix: a sparse factorisation of A A^T, or conjugate gradients where that would fill in.
 
-Nothing here is ever dense. Three solvers compete, and the shape of the matrix decides:
+Small matrices are worked with as dense ones. For all others nothing is ever dense: three solvers compete,
+and the shape of the matrix decides:
 
 - A A^T + delta I, factorised, for most matrices: delta stands in for the rows that are redundant;
 - the augmented matrix [[I, A^T], [A, -delta I]] when a few columns are so full that A A^T would be dense;
@@ -16,6 +17,7 @@ import scipy.sparse as sp
 
 from tether.arrays import Array
 from tether.constraints.algebra.conjugate import conjugate_gradients, norm
+from tether.constraints.algebra.dense import DenseRows
 from tether.constraints.algebra.factor import (
     Sweep,
     factorise_augmented,
@@ -24,7 +26,10 @@ from tether.constraints.algebra.factor import (
     work_of_factorising,
 )
 from tether.constraints.algebra.refined import ROUNDING, RefinedRows, Solver, UnitRows
+from tether.constraints.algebra.rows import Rows
 
+# Multiplications of a dense factorisation that take less time than to begin a sparse one.
+SMALL_WORK = 1e6
 # Below this many rows a factorisation is always affordable.
 FACTORISED_ROWS = 5_000
 # The same below this many multiplications, a second or so ...
@@ -45,8 +50,10 @@ INEXACTNESS_WARNING = (
 log = logging.getLogger("tether")
 
 
-def sparse_rows(matrix: sp.csr_array) -> RefinedRows:
+def sparse_rows(matrix: sp.csr_array) -> Rows:
     """Return the rows of a sparse matrix with the solver that suits it."""
+    if float(matrix.shape[0]) ** 2 * matrix.shape[1] <= SMALL_WORK:
+        return DenseRows(matrix.toarray())
     unit = _unit_rows(matrix)
     if matrix.shape[0] > FACTORISED_ROWS and _is_iterative(matrix, unit):
         return iterative_rows(unit, "sparse, iterative")

@@ -25,7 +25,6 @@ from tether.metric.base import Metric
 
 Map = Callable[[Array], Array]
 
-SMALL_WORK = 1e6  # multiplications of a dense factorisation that take less time than to begin a sparse one
 DENSE_ENTRIES = 3e7  # up to which a matrix in another metric may be dense
 
 
@@ -189,10 +188,7 @@ def _is_too_large(matrix: Any, metric: Metric) -> bool:
 
 
 def _rows_of(matrix: Any) -> Rows:
-    if sp.issparse(matrix) and float(matrix.shape[0]) ** 2 * matrix.shape[1] > SMALL_WORK:
-        return sparse_rows(matrix)
-    dense = _dense(matrix)
-    return gram_rows(dense) or DenseRows(dense)
+    return sparse_rows(matrix) if sp.issparse(matrix) else gram_rows(matrix) or DenseRows(matrix)
 
 
 def _dense(matrix: Any) -> Array:
