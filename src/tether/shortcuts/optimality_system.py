@@ -137,7 +137,9 @@ class System(NamedTuple):
 
     def rough_image(self, gradient: Array) -> Array:
         """Return P_H g of the shifted system, close by where H is far above the shift on the set."""
-        return self.sweep(np.concatenate([gradient / self.unit, np.zeros(len(self.lengths))]))[: len(gradient)]
+        return self.sweep(np.concatenate([gradient / self.unit, np.zeros(len(self.lengths))]))[
+            : len(gradient)
+        ]
 
 
 def _minimum_by_system(matrix: Any, linear: Array, rows: Any, b: Array, seconds: float) -> Minimum | None:
