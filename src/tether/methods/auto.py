@@ -31,7 +31,8 @@ from tether.problem import Facts
 from tether.requests import Measured, Reply
 
 FEW_SAMPLES = 1_000  # below which stages of stochastic steps do not pay
-CHEAP_NEWTON = 25.0  # Newton's method that is likely to cost less goes first
+CHEAP_NEWTON = 30.0  # Newton's method that is likely to cost less goes first, ...
+SINGLE_STEP = 40.0  # ... and one step of it, where that is all it takes: L-BFGS often costs as much
 CHEAP_METRIC = 15.0  # passes: a metric that costs no more is worth having from the start
 INTERPRETED = 10.0  # times the work of a sample in a pass: steps that take longer do not pay
 GOOD_PACE = math.log(10.0) / 6.0  # gain of the certificate by cost that needs no comparison
@@ -101,7 +102,7 @@ class Auto(Method):
             return _beyond_planes(facts)
         newton = _newton(facts)
         costs, unfit = Costs.of(facts, newton), _unfit_for_walks(facts)
-        if costs.newton <= CHEAP_NEWTON or _has_cheap_metric(newton):
+        if costs.newton <= (SINGLE_STEP if costs.single else CHEAP_NEWTON) or _has_cheap_metric(newton):
             first = Running.NEWTON, Reason.CHEAP_CURVATURE
         elif unfit is not None:
             first = Running.LBFGS, unfit

@@ -10,7 +10,7 @@ from tether.problem import Facts
 from tether.requests import Arrived, Reply
 
 ITERATIONS = {FULL: 9.0, KRONECKER: 40.0, DIAGONAL: 30.0}  # of Newton's method, likely
-RENEWALS = 2.5  # of the metric
+RENEWALS = 2.0  # of the metric
 WALK_PRICE = 2.0  # passes in the time of a walk of as many samples
 ROUND_PRICE = 10.0  # passes in the time of a round, where workers are apart
 UNKNOWN_ROUND, UNKNOWN_ROWS = 4e5, 20.0  # nanoseconds of a round, and of it a variable
@@ -24,6 +24,7 @@ class Costs(NamedTuple):
     a_pass: float
     a_round: float
     newton: float  # a run of Newton's method, likely; infinite where there are no second derivatives
+    single: bool = False  # and that is one step
 
     @classmethod
     def of(cls, facts: Facts, newton: NewtonAlgorithm | None) -> "Costs":
@@ -31,14 +32,14 @@ class Costs(NamedTuple):
         apart = facts.step_work == 0.0
         ratio = ROUND_PRICE if apart else _round(facts) / work_of_request(facts)
         a_pass, a_round = 1.0 / (1.0 + ratio), ratio / (1.0 + ratio)
-        likely = math.inf
+        likely, single = math.inf, False
         if newton is not None:
             vectors = length_of(newton.form, facts.dim, newton.outputs) / facts.dim if apart else 0.0
             renewal = a_pass * newton.price + VECTOR_PRICE * vectors
+            single = newton.exact and facts.second_order.concordance == 0.0  # a quadratic
             likely = ITERATIONS[FULL if newton.exact else newton.form] + RENEWALS * renewal
-            if newton.exact and facts.second_order.concordance == 0.0:  # a quadratic: one step
-                likely = 2.0 + renewal
-        return cls(facts.n_samples, a_pass, a_round, likely)
+            likely = 2.0 + renewal if single else likely
+        return cls(facts.n_samples, a_pass, a_round, likely, single)
 
     def of_reply(self, reply: Reply) -> float:
         """Return the cost of a request that was answered."""
