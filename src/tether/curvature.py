@@ -96,7 +96,7 @@ def diagonal_places(size: int) -> Indices:
     >>> diagonal_places(3).tolist()
     [0, 2, 5]
     """
-    return np.cumsum(np.arange(1, size + 1)) - 1
+    return _kept_places(size)
 
 
 def kronecker(features: Array, outputs: Array, shift: float) -> Array:
@@ -120,6 +120,13 @@ def _kept_below(size: int) -> NDArray[np.bool_]:
     below = np.tri(size, dtype=bool)
     below.flags.writeable = False
     return below
+
+
+@lru_cache(maxsize=16)
+def _kept_places(size: int) -> Indices:
+    places = np.cumsum(np.arange(1, size + 1)) - 1
+    places.flags.writeable = False
+    return places
 
 
 def _triangle(size: int) -> int:

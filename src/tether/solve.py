@@ -151,7 +151,7 @@ def solve(
         verbose, listener = switch("verbose", verbose), Listener(as_callback(callback))
         opening = Opening(objective, Asked(constraint, penalty), method, x0=x0, seed=seed, engine=place)
         way = opening.way(terms.asked, clock.left(terms.budgets.max_seconds))
-        conversation, run = opening.conversation(way, terms.audit)
+        conversation, run = opening.conversation(way, terms.audit, terms.budgets)
         constants, floor = conversation.facts.smoothness, conversation.facts.floor
         accuracy = Accuracy(way.inner, constants.convexity, origin=conversation.origin, floor=floor)
         judge = Judge(accuracy, conversation.algorithm, constants, way.gap if way.direct else None)

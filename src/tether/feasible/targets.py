@@ -5,6 +5,7 @@ target: the narrowest walls hold, slopes add up. Each wall remembers who gave it
 the way back.
 """
 
+from functools import lru_cache
 from typing import NamedTuple
 
 import numpy as np
@@ -53,6 +54,7 @@ class Targets(NamedTuple):
         return Pieces(self.lower.value, self.upper.value, self.left, self.right)
 
 
+@lru_cache(maxsize=16)
 def free_targets(dim: int) -> Targets:
     """Return what there is where nothing acts: variables without walls or slopes, and no rows."""
     zero, one, infinite = (np.broadcast_to(number, dim) for number in (0.0, 1.0, np.inf))

@@ -193,6 +193,15 @@ class AutoAlgorithm(SwitchingAlgorithm[AutoState]):
             due=self._trial(self.first[0]),
         )
 
+    @property
+    def begins_with_newton(self) -> bool:
+        """Whether Newton's method is first."""
+        return self.first[0] == Running.NEWTON
+
+    def after(self, state: AutoState, steps: int) -> AutoState:
+        """Return the state of a run before which steps were taken."""
+        return state._replace(stages=steps, stage=steps)
+
     def warm(self, state: AutoState) -> AutoState:
         """Start as the method that is first does."""
         algorithm, inner = self.running(state)

@@ -44,7 +44,7 @@ class FullMetric(Metric):
 
     def __init__(self, matrix: Array, lift: Array | None = None) -> None:
         self.dim = len(matrix)
-        self._scale = _units(np.diag(matrix).copy())
+        self._scale = _units(np.diag(matrix))
         self._unit = matrix / self._scale / self._scale[:, None]  # diag 1
         if not np.isfinite(self._unit).all():
             raise NotFinite("the second derivatives of F are too large or too small to be scaled.")
@@ -132,19 +132,19 @@ class FullMetric(Metric):
 
     def _is_below(self, bound: float, outside: Array) -> bool:
         """Say whether M - l I + rho N is positive for certain."""
-        shifted = self._unit + 6.0 * _size(self._unit) * outside
-        shifted[np.diag_indices(self.dim)] -= bound / self._scale**2
+        shifted = self._unit + 6.0 * _size(self._unit) * outside if outside.any() else self._unit.copy()
+        _raise_diagonal(shifted, -bound / self._scale**2)
         return _is_positive(shifted)
 
     def _is_below_within(self, bound: float, outside: Array) -> bool:
         """Say whether P (M - l I) P + rho N is positive for certain."""
         inside = np.eye(self.dim) - outside
         shifted = self._unit.copy()
-        shifted[np.diag_indices(self.dim)] -= bound / self._scale**2
+        _raise_diagonal(shifted, -bound / self._scale**2)
         shifted = inside @ (shifted @ inside) + _size(self._unit) * outside
         # by which a direction may miss P, seen through the smallest unit
         margin = 20.0 * self.dim * ROUNDING * float(np.sqrt(bound) / self._scale.min())
-        shifted[np.diag_indices(self.dim)] -= margin
+        _raise_diagonal(shifted, -margin)
         return _is_positive(0.5 * (shifted + shifted.T))
 
     def _scaled(self, v: Array) -> Array:
@@ -156,9 +156,16 @@ class FullMetric(Metric):
 
 def _units(diagonal: Array) -> Array:
     """Return the square roots of a diagonal; the largest where an entry is not positive."""
+    if diagonal.min(initial=1.0) > 0.0:
+        return np.sqrt(diagonal)
     scale = np.sqrt(np.maximum(diagonal, 0.0))
     scale[scale == 0.0] = scale.max(initial=0.0) or 1.0
     return scale
+
+
+def _raise_diagonal(matrix: Array, by: Array | float) -> None:
+    """Add numbers to the diagonal of a matrix."""
+    np.einsum("ii->i", matrix)[...] += by
 
 
 def _size(unit: Array) -> float:
@@ -171,7 +178,8 @@ def _positive_factor(matrix: Array) -> tuple[Array, float, float]:
     ridge, size = 0.0, len(matrix)
     while True:
         shifted = matrix.T.copy(order="F")
-        shifted[np.diag_indices(size)] += ridge
+        if ridge:
+            _raise_diagonal(shifted, ridge)
         lower, info = dpotrf(shifted, lower=1, clean=1, overwrite_a=1)
         inverse = dtrcon(lower, uplo="L")[0] ** 2 if info == 0 else 0.0
         if inverse > CONDITION_LIMIT * ROUNDING:
@@ -183,7 +191,7 @@ def _is_positive(matrix: Array) -> bool:
     """Say whether a matrix, which is lost, is positive whatever rounding did (Higham 2002, Theorem 10.7)."""
     size = len(matrix)
     margin = 2.0 * size * (size + 2) * ROUNDING * np.abs(np.diag(matrix))
-    matrix[np.diag_indices(size)] -= margin
+    _raise_diagonal(matrix, -margin)
     return dpotrf(matrix.T, lower=1, overwrite_a=1)[1] == 0
 
 

@@ -13,7 +13,7 @@ from scipy import sparse
 
 from tether import threads
 from tether.arrays import Array
-from tether.kernels import dense, sparse_outputs
+from tether.kernels import dense, dense_one, sparse_outputs
 from tether.kernels import sparse as sparse_one
 from tether.kernels.arguments import NO_ARRAY, Mean, Samples, Steps, csr, unsigned
 from tether.kernels.codes import CODES, FACTOR
@@ -268,9 +268,10 @@ class CompiledDense(Compiled):
         sums = np.zeros((self.parts, *w.shape))
 
         def work(part: int, begin: int, end: int) -> float:
-            change = np.empty((4, outputs))
-            sample, total = self.samples, sums[part]
-            return float(dense.full_pass(self.matrix, *sample, begin, end, w, slopes, total, change))
+            range_of, total = (self.matrix, *self.samples, begin, end), sums[part]
+            if outputs == 1:
+                return float(dense_one.full_pass(*range_of, w[0], slopes[:, 0], total[0]))
+            return float(dense.full_pass(*range_of, w, slopes, total, np.empty((4, outputs))))
 
         value = sum(threads.share(work, self.n_samples, self.parts))
         return value, slopes, sums.sum(axis=0).T.ravel()

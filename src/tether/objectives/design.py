@@ -19,6 +19,7 @@ from tether.arrays import Array, Indices
 COMPILE_FROM = 200_000
 
 
+LOOK = 1 << 12  # entries of short rows that are reduced as one row
 BLOCK = 1 << 18  # entries looked at together, so that nothing as large as the data is made
 
 
@@ -113,8 +114,16 @@ class DenseDesign(Design):
         return np.einsum("ij,ij->i", self.matrix, self.matrix, dtype=np.float64)
 
     def largest(self) -> Array:
-        """Return max_i |a_ij| of every column."""
-        return _float64(np.maximum(self.matrix.max(axis=0), -self.matrix.min(axis=0)))
+        """Return max_i |a_ij| of every column; short rows are looked at many together."""
+        few = self.n_entries < 4 * LOOK
+        if few or self.width > LOOK // 2 or not self.matrix.flags.c_contiguous:
+            return _float64(np.maximum(self.matrix.max(axis=0), -self.matrix.min(axis=0)))
+        together = LOOK // self.width
+        rest = self.n_samples % together
+        stacked = self.matrix[rest:].reshape(-1, together * self.width)
+        high, low = (end.reshape(together, self.width) for end in (stacked.max(axis=0), stacked.min(axis=0)))
+        parts = (self.matrix[:rest], high, -low, -self.matrix[:rest])
+        return _float64(np.max([part.max(axis=0, initial=0.0) for part in parts], axis=0))
 
     def block(self, rows: slice | Indices) -> Array:
         """Return some rows as a dense float64 array."""

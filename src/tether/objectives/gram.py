@@ -122,6 +122,8 @@ def _dense_sum(some: Summed) -> Array:
     """Return the sum as a matrix, by blocks of rows."""
     n, width = len(some.factors), some.design.width
     rows = _FEW_ROWS if width < _MANY_WIDTH else _MANY_ROWS
+    if n <= rows and width < _BLAS_WIDTH:
+        return _sum_of_blocks(some, rows)
     if width >= _BLAS_WIDTH and not threads.all_taken():
         with threads.all_blas_threads():
             return _sum_of_blocks(some, rows)
@@ -136,8 +138,11 @@ def _dense_sum(some: Summed) -> Array:
 
 def _sum_of_blocks(some: Summed, rows: int) -> Array:
     n, width = len(some.factors), some.design.width
-    total, block = np.zeros((width, width)), np.empty((min(rows, n), width))
+    block = np.empty((min(rows, n), width))
     with np.errstate(all="ignore"):  # curvatures far off may be infinite: the sum says so
+        if n <= rows:
+            return _product(some, block)
+        total = np.zeros((width, width))
         for begin in range(0, n, rows):
             total += _product(some.part(begin, min(begin + rows, n)), block)
     return total
@@ -147,7 +152,8 @@ def _product(some: Summed, block: Array) -> Array:
     """Return the sum over one block of rows: half the work where all factors have one sign."""
     design, rows, factors = some
     block = block[: len(factors)]
-    if not (factors < 0.0).any():
+    smallest = factors.min(initial=0.0)
+    if not smallest < 0.0:
         design.write(rows, np.sqrt(factors), block)
         return block.T @ block
     if (factors <= 0.0).all():

@@ -21,10 +21,11 @@ from tether.region import Region
 from tether.run.budgets import Budgets
 from tether.run.history import Decision
 from tether.run.keeper import Identity, as_path
+from tether.run.seen import Reference
 from tether.run.solution import Solution
 from tether.run.statement import Statement, statement_of
 from tether.run.turn import Conversation, Run
-from tether.shortcuts import Way, shortest_way, started_inside
+from tether.shortcuts import Approach, Way, approached, shortest_way, started_inside
 from tether.tolerance import Tolerance
 
 NO_PLANE = {
@@ -87,8 +88,10 @@ class Opening:
             return straight
         return shortest_way(straight, warm=self._x0 is not None)
 
-    def conversation(self, way: Way, audit: float | None) -> tuple[Conversation, Run]:
-        """Fill the method's open settings and start it."""
+    def conversation(
+        self, way: Way, audit: float | None, budgets: Budgets | None = None
+    ) -> tuple[Conversation, Run]:
+        """Fill the method's open settings and start it, next to the minimum if budgets leave room for that."""
         region = way.problem.region
         facts = self.engine.facts(way.problem)
         if region is not None:
@@ -102,16 +105,22 @@ class Opening:
         elsewhere = start is not origin and not way.exact
         if self.engine.local and region is None:
             start = started_inside(way.problem, start)
+        algorithm, approach = way.method.prepare(facts), None
+        if self.engine.local and not way.direct and budgets is not None and budgets.ample:
+            approach = approached(way.problem, algorithm, facts, way.inner, start)
         conversation = Conversation(
             way.problem,
             self.engine,
-            way.method.prepare(facts),
+            algorithm,
             facts,
             audit,
             cache(partial(self.engine.project, way.problem, origin)) if elsewhere else None,
             refers=elsewhere and self._may_refer(facts, warm),
         )
-        run = conversation.begin(start, warm or way.direct)
+        if approach is None:
+            run = conversation.begin(start, warm or way.direct)
+        else:
+            run = begun_near(conversation, approach, known=not elsewhere)
         return conversation, run._replace(decisions=(*decisions_before(way, facts), *run.decisions))
 
     def _may_refer(self, facts: Facts, warm: bool) -> bool:
@@ -147,6 +156,19 @@ class Opening:
             constraint=original.digest(),
             method=f"{conversation.algorithm!r}{way.note and ', ' + way.note}",
         )
+
+
+def begun_near(conversation: Conversation, approach: Approach, known: bool) -> Run:
+    """Begin next to the minimum; ``known`` says that the steps began where accuracies are relative to."""
+    run = conversation.begin(approach.point, warm=False)
+    state = conversation.algorithm.after(run.state, approach.steps)
+    value, size = approach.first.value, abs(approach.first.value)
+    return run._replace(
+        state=state,
+        counts=run.counts.plus(approach.work, approach.steps),
+        first=value,
+        reference=Reference(value, size, approach.slope, approach.start) if known else None,
+    )
 
 
 def decisions_before(way: Way, facts: Facts) -> list[Decision]:

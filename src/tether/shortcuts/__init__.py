@@ -1,16 +1,17 @@
 """Ways around the loop: a linear system instead of a run, or a run on less data; each with its way back.
-And a better start where the nearest one is outside the domain of F.
+And a better start: where the nearest one is outside the domain of F, or where the minimum is a few cheap steps away.
 
 A shortcut is a function of a `Way`, the straight one, that returns a better one or None.
 """
 
+from tether.shortcuts.approach import Approach, approached
 from tether.shortcuts.inside import started_inside
 from tether.shortcuts.optimality_system import solved_directly
 from tether.shortcuts.projected_data import with_projected_data
 from tether.shortcuts.quadratic_program import solved_program
 from tether.shortcuts.way import Way
 
-__all__ = ["SHORTCUTS", "Way", "shortest_way", "started_inside"]
+__all__ = ["SHORTCUTS", "Approach", "Way", "approached", "shortest_way", "started_inside"]
 
 SHORTCUTS = (with_projected_data, solved_directly)
 BEYOND_PLANES = (solved_program,)
