@@ -29,7 +29,12 @@ def full_pass(rows, code, parameters, y, weights, offset, ones, first, past, w, 
         for i in range(begin, fours, 4):
             a0, a1, a2, a3 = slopes[i], slopes[i + 1], slopes[i + 2], slopes[i + 3]
             if len(weights):
-                a0, a1, a2, a3 = a0 * weights[i], a1 * weights[i + 1], a2 * weights[i + 2], a3 * weights[i + 3]
+                a0, a1, a2, a3 = (
+                    a0 * weights[i],
+                    a1 * weights[i + 1],
+                    a2 * weights[i + 2],
+                    a3 * weights[i + 3],
+                )
             for j in range(width):
                 near = a0 * rows[i, j] + a1 * rows[i + 1, j] + a2 * rows[i + 2, j] + a3 * rows[i + 3, j]
                 gradient[j] += near

@@ -199,8 +199,10 @@ class AutoAlgorithm(SwitchingAlgorithm[AutoState]):
         return self.first[0] == Running.NEWTON
 
     def after(self, state: AutoState, steps: int) -> AutoState:
-        """Return the state of a run before which steps were taken."""
-        return state._replace(stages=steps, stage=steps)
+        """Return the state of a run before which Newton's method took steps."""
+        assert state.newton is not None
+        inner = state.newton.inner._replace(stage=steps)
+        return state._replace(newton=state.newton._replace(inner=inner, renewals=steps), stage=steps)
 
     def warm(self, state: AutoState) -> AutoState:
         """Start as the method that is first does."""

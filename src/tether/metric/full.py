@@ -175,7 +175,7 @@ def _size(unit: Array) -> float:
 
 def _positive_factor(matrix: Array) -> tuple[Array, float, float]:
     """Return L with L L^T = M + ridge I, the ridge, 0 where M is clearly positive, and a condition."""
-    ridge, size = 0.0, len(matrix)
+    ridge = 0.0
     while True:
         shifted = matrix.T.copy(order="F")
         if ridge:

@@ -14,6 +14,7 @@ from tether.expressions import spelled_out
 from tether.feasible import as_feasible
 from tether.inputs import positive, vector, whole_number
 from tether.methods import as_method
+from tether.methods.auto import AutoAlgorithm
 from tether.needs import Need, check_needs
 from tether.objectives import Objective
 from tether.problem import Facts, Problem
@@ -91,7 +92,7 @@ class Opening:
     def conversation(
         self, way: Way, audit: float | None, budgets: Budgets | None = None
     ) -> tuple[Conversation, Run]:
-        """Fill the method's open settings and start it, next to the minimum if budgets leave room for that."""
+        """Fill the method's open settings and start it, next to the minimum if budgets leave room."""
         region = way.problem.region
         facts = self.engine.facts(way.problem)
         if region is not None:
@@ -160,11 +161,11 @@ class Opening:
 
 def begun_near(conversation: Conversation, approach: Approach, known: bool) -> Run:
     """Begin next to the minimum; ``known`` says that the steps began where accuracies are relative to."""
-    run = conversation.begin(approach.point, warm=False)
-    state = conversation.algorithm.after(run.state, approach.steps)
+    run, algorithm = conversation.begin(approach.point, warm=False), conversation.algorithm
+    assert isinstance(algorithm, AutoAlgorithm)
     value, size = approach.first.value, abs(approach.first.value)
     return run._replace(
-        state=state,
+        state=algorithm.after(run.state, approach.steps),
         counts=run.counts.plus(approach.work, approach.steps),
         first=value,
         reference=Reference(value, size, approach.slope, approach.start) if known else None,

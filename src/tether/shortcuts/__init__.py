@@ -1,5 +1,5 @@
 """Ways around the loop: a linear system instead of a run, or a run on less data; each with its way back.
-And a better start: where the nearest one is outside the domain of F, or where the minimum is a few cheap steps away.
+And a better start: where the nearest one is outside the domain of F, or the minimum a few cheap steps away.
 
 A shortcut is a function of a `Way`, the straight one, that returns a better one or None.
 """

@@ -8,16 +8,18 @@ believed of what was found, and the run begins where it would have.
 """
 
 import math
+from collections.abc import Callable
 from typing import NamedTuple
 
 import numpy as np
+from scipy.linalg.lapack import dpotrf, dpotrs
 
 from tether.arrays import Array, norm
-from tether.constraints.in_metric import MetricTangent
-from tether.metric import NotFinite, metric_of
+from tether.constraints import Constraint
 from tether.methods.auto import AutoAlgorithm
 from tether.methods.newton import NewtonAlgorithm
 from tether.methods.prices import work_of_request
+from tether.metric import Metric, NotFinite, metric_of
 from tether.objectives import Evaluation
 from tether.problem import Facts, Problem
 from tether.requests import VALUE_ROUNDING, Work
@@ -28,9 +30,13 @@ CUTS = 4  # of a step, at most
 DECREASE = 1e-4  # of what the slope promises (Armijo)
 DEAREST_STEP = 3e6  # nanoseconds: next to dearer steps the conversation hardly counts
 LARGEST_SIZE = 1_000  # variables
+SINGULAR = 1e-8  # of the largest diagonal, below which pivots of a Schur complement are not trusted
 SHARE = 0.1  # of the accuracy that was asked for, so that the certificate is sure to meet it
 LARGEST_FALL = 100.0  # times the size of F: a longer fall is no measure of it
 STRAIGHT_SHARE = 1e-3  # the same where no decrement bounds the gap
+
+
+Map = Callable[[Array], Array]
 
 
 class Approach(NamedTuple):
@@ -77,18 +83,18 @@ def _taken(
     first = problem.objective.evaluate(start)
     here = Stand(start, first.value, problem.constraint.tangent(first.gradient), 1)
     slope, share = norm(here.tangent), SHARE if math.isfinite(newton.concordance) else STRAIGHT_SHARE
-    accuracy, metric = asked.times(share), None
+    accuracy, image = asked.times(share), None
     for step in range(STEPS):
-        if metric is not None:
-            left = 0.5 * float(here.tangent @ metric.tangent(here.tangent))
+        if image is not None:
+            left = 0.5 * float(here.tangent @ image(here.tangent))
             size = abs(here.value)
             fall = min(first.value - here.value, LARGEST_FALL * size)
             if left >= 0.0 and accuracy.allows(left, max(size, fall)):
                 gradients = problem.objective.n_samples * (here.looks + step * _price(newton, facts))
                 work = Work(0, math.ceil(gradients), step, step)
                 return Approach(here.point, step, work, start, first, slope)
-        metric = _metric(problem, newton, here.point)
-        found = None if metric is None else _stepped(problem, here, metric.tangent(here.tangent))
+        image = _image(problem, newton, here.point)
+        found = None if image is None else _stepped(problem, here, image(here.tangent))
         if found is None:
             return None
         here = found
@@ -100,11 +106,33 @@ def _price(newton: NewtonAlgorithm, facts: Facts) -> float:
     return facts.second_order.price(newton.form)
 
 
-def _metric(problem: Problem, newton: NewtonAlgorithm, x: Array) -> MetricTangent | None:
-    """Return the set in the metric of the Hessian; None where that is not positive."""
+def _image(problem: Problem, newton: NewtonAlgorithm, x: Array) -> Map | None:
+    """Return P_H for the Hessian at x; None where that is not positive."""
     curvature = problem.objective.curvature(x, newton.form)
-    metric = problem.constraint.in_metric(metric_of(newton.form, curvature, len(x)))
-    return metric if metric.exact else None
+    metric = metric_of(newton.form, curvature, len(x))
+    within = _by_elimination(problem.constraint, metric) if metric.exact else None
+    if within is not None:
+        return within
+    tangent = problem.constraint.in_metric(metric)
+    return tangent.tangent if tangent.exact else None
+
+
+def _by_elimination(constraint: Constraint, metric: Metric) -> Map | None:
+    """Return P_H by the Schur complement of a few dense equations; None for others, or if it is singular."""
+    equations = constraint.equations
+    if equations is None or not isinstance(equations[0], np.ndarray) or not len(equations[0]):
+        return None
+    rows, own = metric.rows(equations[0]), constraint.tangent
+    schur = rows @ rows.T
+    factor, info = dpotrf(schur, lower=1)
+    if info != 0 or not np.diag(factor).min() ** 2 > SINGULAR * np.diag(schur).max():
+        return None
+
+    def image(gradient: Array) -> Array:
+        w = metric.whiten(gradient)
+        return own(metric.colour(w - dpotrs(factor, rows @ w, lower=1)[0] @ rows))
+
+    return image
 
 
 def _stepped(problem: Problem, here: Stand, direction: Array) -> Stand | None:
