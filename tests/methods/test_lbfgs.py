@@ -102,4 +102,4 @@ def test_rounding_of_float64_is_not_taken_for_that_of_float32(seed):
     objective, constraint = _quadratic(1e7, 12, seed)
     states = [moment.state for moment in islice(tether.iterate(objective, constraint, "lbfgs"), 2500)]
     assert any(state.trials > 20 for state in states), "line searches fail"
-    assert not any(state.idle for state in states)
+    assert not any(state.idle > 1 for state in states), "which would end the run"

@@ -72,7 +72,7 @@ KINDS = ["overlapping", "nearly", "separable", "a column tells", "binary"]
 def test_logistic_runs_agree_with_a_linear_program(kind, method):
     rng = np.random.default_rng(KINDS.index(kind))
     count = {False: 0, True: 0}
-    for _ in range(12 if method == "skip" else 25):
+    for _ in range(12 if method == "skip" and kind != "separable" else 25):
         X, s = table(kind, rng)
         A, b = equations(X.shape[1], rng)
         separable = is_separable(s[:, None] * X, X[:0], A)

@@ -33,7 +33,7 @@ def test_stop_iteration_returns_the_best_point_so_far(case, was_projected):
         if result.nit >= 4:
             raise StopIteration
 
-    sol = case.solve(callback=callback)
+    sol = case.solve(callback=callback, max_rounds=500)  # every round is one of the run
     assert sol.status is Status.CALLBACK and not sol.success
     assert sol.message.startswith("the callback stopped the run") and was_projected(sol)
     assert sol.x.shape == (P,) and sol.residual < 1e-11
@@ -47,7 +47,7 @@ def test_an_error_in_the_callback_brings_a_point_of_the_user_along(case):
             raise KeyError("weights")
 
     with pytest.raises(tether.CallbackError, match=r"callback raised KeyError: 'weights'") as caught:
-        case.solve(callback=callback)
+        case.solve(callback=callback, max_rounds=500)
     partial = caught.value.solution
     assert isinstance(caught.value.__cause__, KeyError)
     assert partial.status is Status.CALLBACK and partial.x.shape == (P,) and partial.residual < 1e-11

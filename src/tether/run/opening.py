@@ -107,7 +107,8 @@ class Opening:
         if self.engine.local and region is None:
             start = started_inside(way.problem, start)
         algorithm, approach = way.method.prepare(facts), None
-        if self.engine.local and not way.direct and budgets is not None and budgets.ample:
+        fresh = not (warm or way.direct)  # a start that the user gave is looked at first
+        if self.engine.local and fresh and budgets is not None and budgets.ample:
             approach = approached(way.problem, algorithm, facts, way.inner, start)
         conversation = Conversation(
             way.problem,

@@ -28,7 +28,7 @@ from tether.tolerance import Tolerance
 STEPS = 20  # at most
 CUTS = 4  # of a step, at most
 DECREASE = 1e-4  # of what the slope promises (Armijo)
-DEAREST_STEP = 3e6  # nanoseconds: next to dearer steps the conversation hardly counts
+DEAREST_STEP = 5e6  # nanoseconds: next to dearer steps the conversation hardly counts
 LARGEST_SIZE = 1_000  # variables
 SINGULAR = 1e-8  # of the largest diagonal, below which pivots of a Schur complement are not trusted
 SHARE = 0.1  # of the accuracy that was asked for, so that the certificate is sure to meet it
@@ -67,7 +67,7 @@ def approached(
         return None
     newton = algorithm.newton
     dear = (1.0 + newton.price) * work_of_request(facts) > DEAREST_STEP
-    if not (algorithm.begins_with_newton and newton.always) or dear or facts.dim > LARGEST_SIZE:
+    if not (algorithm.begins_with_newton and newton.exact) or dear or facts.dim > LARGEST_SIZE:
         return None
     with np.errstate(all="ignore"):
         try:
