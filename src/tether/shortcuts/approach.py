@@ -20,13 +20,13 @@ from tether.methods.auto import AutoAlgorithm
 from tether.methods.newton import NewtonAlgorithm
 from tether.methods.prices import work_of_request
 from tether.metric import Metric, NotFinite, metric_of
-from tether.objectives import Evaluation
+from tether.objectives import Evaluation, Objective
 from tether.problem import Facts, Problem
 from tether.requests import VALUE_ROUNDING, Work
 from tether.tolerance import Tolerance
 
-STEPS = 20  # at most
-CUTS = 4  # of a step, at most
+STEPS = 25  # at most
+CUTS = 3  # of a step, at most
 DECREASE = 1e-4  # of what the slope promises (Armijo)
 DEAREST_STEP = 5e6  # nanoseconds: next to dearer steps the conversation hardly counts
 LARGEST_SIZE = 1_000  # variables
@@ -51,12 +51,14 @@ class Approach(NamedTuple):
 
 
 class Stand(NamedTuple):
-    """A feasible point with F, its slope, and how often F was evaluated so far."""
+    """A feasible point with F and its slope, and what it took to get there."""
 
     point: Array
     value: float
     tangent: Array  # P grad F
-    looks: int
+    looks: int = 1  # evaluations of F
+    bends: int = 0  # second derivatives taken
+    image: Map | None = None  # P_H, H taken a step before
 
 
 def approached(
@@ -79,41 +81,50 @@ def approached(
 def _taken(
     problem: Problem, newton: NewtonAlgorithm, facts: Facts, asked: Tolerance, start: Array
 ) -> Approach | None:
-    """Take steps until the gap is likely to be small enough, by the last metric."""
+    """Take steps until the gap is likely to be small enough."""
     first = problem.objective.evaluate(start)
-    here = Stand(start, first.value, problem.constraint.tangent(first.gradient), 1)
-    slope, share = norm(here.tangent), SHARE if math.isfinite(newton.concordance) else STRAIGHT_SHARE
-    accuracy, image = asked.times(share), None
+    here = Stand(start, first.value, problem.constraint.tangent(first.gradient))
+    slope = norm(here.tangent)
+    accuracy = asked.times(SHARE if math.isfinite(newton.concordance) else STRAIGHT_SHARE)
     for step in range(STEPS):
-        if image is not None:
-            left = 0.5 * float(here.tangent @ image(here.tangent))
-            size = abs(here.value)
-            fall = min(first.value - here.value, LARGEST_FALL * size)
-            if left >= 0.0 and accuracy.allows(left, max(size, fall)):
-                gradients = problem.objective.n_samples * (here.looks + step * _price(newton, facts))
-                work = Work(0, math.ceil(gradients), step, step)
-                return Approach(here.point, step, work, start, first, slope)
-        image = _image(problem, newton, here.point)
-        found = None if image is None else _stepped(problem, here, image(here.tangent))
-        if found is None:
+        if _is_near(here, first.value, accuracy):
+            passes = here.looks + here.bends * facts.second_order.price(newton.form)
+            work = Work(0, math.ceil(passes * facts.n_samples), step, step)
+            return Approach(here.point, step, work, start, first, slope)
+        there = _further(problem, newton.form, here)
+        if there is None:
             return None
-        here = found
+        here = there
     return None
 
 
-def _price(newton: NewtonAlgorithm, facts: Facts) -> float:
-    """Return what second derivatives of all samples cost, in passes."""
-    return facts.second_order.price(newton.form)
+def _is_near(here: Stand, first: float, accuracy: Tolerance) -> bool:
+    """Say whether the gap is likely to be small enough, by the Hessian of the step before."""
+    if here.image is None:
+        return False
+    left, size = 0.5 * float(here.tangent @ here.image(here.tangent)), abs(here.value)
+    return left >= 0.0 and accuracy.allows(left, max(size, min(first - here.value, LARGEST_FALL * size)))
 
 
-def _image(problem: Problem, newton: NewtonAlgorithm, x: Array) -> Map | None:
-    """Return P_H for the Hessian at x; None where that is not positive."""
-    curvature = problem.objective.curvature(x, newton.form)
-    metric = metric_of(newton.form, curvature, len(x))
-    within = _by_elimination(problem.constraint, metric) if metric.exact else None
+def _further(problem: Problem, form: str, here: Stand) -> Stand | None:
+    """Return the end of Newton's step, or where that leads too far of one with a model above F, if any."""
+    there = _stepped(problem, here, _image(problem.objective, problem.constraint, form, here.point))
+    majorised = problem.objective.majorised if there is None else None
+    if majorised is None:
+        return there
+    image = _image(majorised, problem.constraint, form, here.point)
+    looks, bends = here.looks + CUTS + 1, here.bends + 1
+    there = _stepped(problem, here._replace(looks=looks, bends=bends), image)
+    return None if there is None else there._replace(image=None)
+
+
+def _image(objective: Objective, constraint: Constraint, form: str, x: Array) -> Map | None:
+    """Return P_H for the second derivatives at x; None where they are not positive."""
+    metric = metric_of(form, objective.curvature(x, form), len(x))
+    within = _by_elimination(constraint, metric) if metric.exact else None
     if within is not None:
         return within
-    tangent = problem.constraint.in_metric(metric)
+    tangent = constraint.in_metric(metric)
     return tangent.tangent if tangent.exact else None
 
 
@@ -135,17 +146,18 @@ def _by_elimination(constraint: Constraint, metric: Metric) -> Map | None:
     return image
 
 
-def _stepped(problem: Problem, here: Stand, direction: Array) -> Stand | None:
+def _stepped(problem: Problem, here: Stand, image: Map | None) -> Stand | None:
     """Return the end of a step, cut where F did not fall; None where it would have to be cut too often."""
-    slope = float(direction @ here.tangent)
-    if not slope > 0.0:
+    direction = None if image is None else image(here.tangent)
+    slope = 0.0 if direction is None else float(direction @ here.tangent)
+    if direction is None or not slope > 0.0:
         return None
     length, rounding = 1.0, VALUE_ROUNDING * abs(here.value)
-    for cut in range(CUTS + 1):
+    for looks in range(here.looks + 1, here.looks + CUTS + 2):
         x = here.point - length * direction
         there = problem.objective.evaluate(x)
         if there.value <= here.value - DECREASE * length * slope + rounding:
             tangent = problem.constraint.tangent(there.gradient)
-            return Stand(x, there.value, tangent, here.looks + 1 + cut)
+            return Stand(x, there.value, tangent, looks, here.bends + 1, image)
         length *= 0.5
     return None

@@ -1,0 +1,127 @@
+"""Newton's steps before the run: they save rounds of conversation and decide nothing."""
+
+import numpy as np
+import pytest
+
+import tether
+from tether.objectives.losses import Logistic
+
+N, P = 120, 6
+
+
+def labels(loss, z, rng):
+    return {
+        "logistic": lambda: z + rng.logistic(size=N) > 0,
+        "poisson": lambda: rng.poisson(np.exp(0.3 * z)),
+        "gamma": lambda: np.exp(0.2 * z) * rng.gamma(3.0, 1.0, N),
+        "huber": lambda: 1e4 * (z + rng.standard_t(2, N)),
+        "multinomial": lambda: np.arange(N) % 3,
+    }[loss]()
+
+
+def problem(loss, m=0, seed=0, l2=1e-3, units=False):
+    rng = np.random.default_rng(seed)
+    X = rng.standard_normal((N, P)) * (np.logspace(-3, 3, P) if units else 1.0)
+    y = labels(loss, X @ (rng.standard_normal(P) / np.abs(X).max(axis=0)), rng)
+    objective = tether.GLM(X, y, loss, l2=l2)
+    A = rng.standard_normal((m, objective.dim))
+    return objective, tether.Affine(A, rng.standard_normal(m)) if m else None
+
+
+@pytest.mark.parametrize("loss", ["logistic", "poisson", "gamma", "huber", "multinomial"])
+@pytest.mark.parametrize(("m", "units"), [(0, False), (2, False), (0, True)])
+def test_the_run_begins_next_to_the_minimum(loss, m, units):
+    objective, constraint = problem(loss, m, units=units)
+    sol = tether.solve(objective, constraint)
+    best = tether.solve(objective, constraint, "newton", rtol=1e-12)
+    assert sol.success and len(sol.history) <= 3
+    assert sol.fun - best.fun <= sol.gap * (1 + 1e-9) + 1e-13 * abs(best.fun)
+    assert sol.gap <= 1e-6 * max(abs(sol.fun), objective.value(np.zeros(objective.dim)) - sol.fun)
+    assert sol.solver.startswith("Newton's method, ") and sol.counts.stages >= 2
+
+
+@pytest.mark.parametrize("loss", ["logistic", "huber"])
+def test_what_the_steps_cost_is_counted(loss, monkeypatch):
+    objective, constraint = problem(loss, 1)
+    seen = {"looks": 0, "bends": 0}
+    evaluate, curvature = type(objective).evaluate, type(objective).curvature
+
+    def looked(self, x):
+        seen["looks"] += 1
+        return evaluate(self, x)
+
+    def bent(self, *arguments):
+        seen["bends"] += 1
+        return curvature(self, *arguments)
+
+    monkeypatch.setattr(type(objective), "evaluate", looked)
+    monkeypatch.setattr(type(objective), "curvature", bent)
+    counts = tether.solve(objective, constraint).counts
+    passes = seen["looks"] + seen["bends"] * objective.second_order.full
+    assert counts.gradients + counts.audit_gradients == pytest.approx(N * passes, abs=2 + seen["bends"])
+    assert counts.projections >= counts.stages
+
+
+@pytest.mark.parametrize("limits", [{"max_rounds": 100}, {"max_passes": 150}, {"max_seconds": 0.9}])
+def test_budgets_that_may_be_met_keep_the_run_in_the_loop(limits):
+    objective, constraint = problem("logistic", 1)
+    sol = tether.solve(objective, constraint, **limits)
+    assert sol.success and len(sol.history) >= 3
+
+
+def test_a_given_start_is_looked_at_first():
+    objective, constraint = problem("logistic", 1)
+    x0, seen = np.full(P, 0.3), []
+    tether.solve(objective, constraint, x0=x0, callback=seen.append)
+    assert seen[0].fun == pytest.approx(objective.value(constraint.project(x0)), rel=1e-12)
+
+
+def test_stepping_by_hand_shows_every_step():
+    objective, constraint = problem("poisson", 1)
+    moments = tether.iterate(objective, constraint)
+    assert next(moments).reply.value == pytest.approx(objective.value(constraint.project(np.zeros(P))))
+
+
+def test_data_without_a_minimum_is_not_approached():
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((50, 4))
+    sol = tether.solve(tether.GLM(X, X[:, 0] > 0))
+    assert sol.status is tether.Status.DIVERGED and not sol.success
+
+
+def test_a_loss_of_a_user_takes_every_step_in_the_loop():
+    class Wavy(Logistic):
+        def values(self, z, y):
+            return super().values(z, y) + 0.05 * np.cos(3.0 * z)
+
+        def slopes(self, z, y):
+            return super().slopes(z, y) - 0.15 * np.sin(3.0 * z)
+
+        def curvatures(self, z, y):
+            return super().curvatures(z, y) - 0.45 * np.cos(3.0 * z)
+
+    rng = np.random.default_rng(1)
+    X = rng.standard_normal((N, P))
+    sol = tether.solve(tether.GLM(X, X[:, 0] > 0, Wavy(), l2=0.1))
+    assert len(sol.history) > 3 and sol.gap is None
+
+
+def test_equations_that_say_nearly_the_same_are_kept_to():
+    objective, _ = problem("logistic")
+    rows = np.random.default_rng(3).standard_normal((3, P))
+    rows[2] = rows[0] + 1e-7 * rows[2]
+    constraint = tether.Affine(rows, [0.0, 1.0, 1e-7])
+    sol = tether.solve(objective, constraint)
+    best = tether.solve(objective, constraint, "newton", rtol=1e-12)
+    assert sol.success and sol.residual <= 1e-12 * (1 + np.linalg.norm(sol.x))
+    missed = sum(np.abs(one.multipliers) @ np.abs(rows @ one.x - constraint.b) for one in (sol, best))
+    assert sol.fun - best.fun <= sol.gap * (1 + 1e-9) + 2 * missed + 1e-13
+
+
+def test_a_kept_run_is_the_same_again(tmp_path):
+    objective, constraint = problem("poisson", 2)
+    first = tether.solve(objective, constraint, checkpoint=tmp_path / "run.npz")
+    again = tether.solve(objective, constraint, checkpoint=tmp_path / "run.npz")
+    plain = tether.solve(objective, constraint)
+    assert first.counts == plain.counts and np.array_equal(first.x, plain.x)
+    assert np.array_equal(again.x, first.x) and again.counts.gradients == first.counts.gradients
