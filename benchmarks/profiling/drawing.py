@@ -10,6 +10,7 @@ import matplotlib.pyplot as plt
 import numpy as np
 
 from profiling import ratios
+from profiling.pages import TITLES, figure_name
 
 WIDEST = 64.0
 
@@ -17,13 +18,13 @@ WIDEST = 64.0
 def draw(results: dict[str, Any], folder: Path) -> None:
     """Write one figure for each half and each cost."""
     matplotlib.rcParams["svg.hashsalt"] = "profiles"  # the same numbers make the same file
-    for half in ("open", "held-out"):
+    for half, heading in TITLES.items():
         problems = ratios.entries(results, half)
         if not problems:
             continue
         for what in ("seconds", "projections"):
-            figure = _figure(ratios.profile(problems, what), f"{half} half, {what} to the target")
-            figure.savefig(folder / f"profiles-{half}-{what}.svg", metadata={"Date": None})
+            figure = _figure(ratios.profile(problems, what), f"{heading}, {what} to the target")
+            figure.savefig(folder / figure_name(half, what), metadata={"Date": None})
             plt.close(figure)
 
 

@@ -11,7 +11,13 @@ from profiling.ratios import AUTO, LBFGS, Entry
 
 COLUMNS = ("seconds", "projections", "rounds", "passes", "iterations", "tolerance", "end", "reason")
 INTRODUCTION = Path(__file__).with_name("introduction.md")
+TITLES = {"open": "The open half", "held-out": "The held-out half", "set aside": "Set aside"}
 FACTS = ("half", "loss", "sparse", "samples", "dim", "equations", "l2", "target")
+
+
+def figure_name(half: str, what: str) -> str:
+    """Return the file of a figure."""
+    return f"profiles-{half.replace(' ', '-')}-{what}.svg"
 
 
 def printed(results: dict[str, Any], half: str) -> str:
@@ -25,15 +31,15 @@ def page(results: dict[str, Any]) -> str:
     versions = ", ".join(f"{name} {number}" for name, number in around["packages"].items())
     made = f"{around['cores']} cores, Python {around['python']}; {versions}.\n"
     parts = [INTRODUCTION.read_text(), made]
-    for half in ("open", "held-out"):
+    for half, title in TITLES.items():
         problems = ratios.entries(results, half)
         if not problems:
-            parts.append(f"\n## The {half} half\n\nNot run.\n")
+            parts.append(f"\n## {title}\n\nNot run.\n")
             continue
         figures = "".join(
-            f"![{half}: {what}](profiles-{half}-{what}.svg)\n" for what in ("seconds", "projections")
+            f"![{half}: {what}]({figure_name(half, what)})\n" for what in ("seconds", "projections")
         )
-        parts.append(f"\n## The {half} half\n\n{figures}\n{_section(problems, half)}")
+        parts.append(f"\n## {title}\n\n{figures}\n{_section(problems, half)}")
     return "\n".join(parts)
 
 
