@@ -279,10 +279,21 @@ def _stored_place(table: sparse.csr_array, k: int) -> Place:
     return int(np.searchsorted(table.indptr, k, side="right")) - 1, int(table.indices[k])
 
 
+def _is_short(array: NDArray[Any], largest: float) -> bool:
+    """Say whether a whole array is no longer than its largest number may be, which takes one look at it."""
+    if array.dtype.kind != "f" or not array.flags.c_contiguous:
+        return False
+    flat = array.reshape(-1)
+    with np.errstate(over="ignore", invalid="ignore"):
+        return float(flat.dot(flat)) <= largest * largest  # false for NaN, and where squares overflow
+
+
 def _require_moderate(name: str, array: NDArray[Any], limit: Limit, place: Callable[[int], Place]) -> None:
     """Refuse NaN, infinite numbers and those whose powers come close to overflow."""
     largest, remedy = limit
-    if not array.size or (array.max() <= largest and array.min() >= -largest):  # false for NaN
+    if not array.size or _is_short(array, largest):
+        return
+    if array.max() <= largest and array.min() >= -largest:  # false for NaN
         return
     wrong = np.flatnonzero(~np.isfinite(array))
     if len(wrong):

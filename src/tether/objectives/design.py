@@ -19,6 +19,7 @@ from tether.arrays import Array, Indices
 COMPILE_FROM = 200_000
 
 
+LONG_ROW = 256  # entries from which a product with itself is one for BLAS
 BLOCK = 1 << 18  # entries looked at together, so that nothing as large as the data is made
 
 
@@ -110,6 +111,8 @@ class DenseDesign(Design):
 
     def squared_norms(self) -> Array:
         """Return ||a_i||^2 of every row."""
+        if self.width >= LONG_ROW and self.matrix.dtype == np.float64:  # BLAS, a row at a time
+            return np.matmul(self.matrix[:, None, :], self.matrix[:, :, None])[:, 0, 0]
         return np.einsum("ij,ij->i", self.matrix, self.matrix, dtype=np.float64)
 
     def largest(self) -> Array:
