@@ -65,7 +65,8 @@ def without_constant_rows(given: Given, targets: Targets, known: Known) -> Targe
 
 def without_distant_walls(given: Given, targets: Targets) -> Targets:
     """Return targets without the walls of rows that bounds keep them from."""
-    if targets.matrix.shape[0] == 0:
+    bounds = targets.lower.value[: given.dim], targets.upper.value[: given.dim]
+    if targets.matrix.shape[0] == 0 or not any(np.isfinite(side).any() for side in bounds):
         return targets
     reach = _reach(targets.matrix, targets, given.dim)
     places = given.dim + np.arange(targets.matrix.shape[0])

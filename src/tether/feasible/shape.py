@@ -150,7 +150,13 @@ def _worth_a_look(feasible: Feasible) -> bool:
         return False
     rows = len(equations[1]) + int(np.sum(np.isfinite(psi.rows.lower) | np.isfinite(psi.rows.upper)))
     known = all(plane.constraint.equations is not None for plane in feasible.given.planes)
-    return rows > known and psi.dim + rows <= SMALL
+    return rows > known and psi.dim + rows <= SMALL and not _holds_near_zero(psi, *equations)
+
+
+def _holds_near_zero(psi: Polyhedral, matrix: Any, right: Array) -> bool:
+    """Say whether the point between the bounds that is nearest to zero satisfies everything."""
+    x = np.clip(np.zeros(psi.dim), psi.coordinates.lower, psi.coordinates.upper)
+    return psi.violation(x) == 0.0 and np.array_equal(matrix @ x, right)
 
 
 def _targets(given: Given, presolve: bool) -> Targets:

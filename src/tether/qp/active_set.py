@@ -16,6 +16,8 @@ from tether.qp.yardstick import Residual, Yardstick
 
 EXACT = 1e-12  # a residual that is rounding
 PATIENCE = 3  # faces without progress
+NEAR, BRISK = 0.3, 0.65  # of all seats, and of those that moved last, which may move in a brisk search
+FEW = 3  # seats, which always may
 
 
 class Settled(NamedTuple):
@@ -37,12 +39,14 @@ class ActiveSet:
         """Return a point moved onto its face, no further."""
         return self._measured(Seen(self._faces.taken(face), point, 0))
 
-    def search(self, face: Face, near: Point, most: int) -> Settled | None:
+    def search(self, face: Face, near: Point, most: int, *, brisk: bool = False) -> Settled | None:
         """Return the best of the points that were seen; None if no system could be solved.
 
-        Points on the way to fewer moves are measured only if nothing better comes after them.
+        Points on the way to fewer moves are measured only if nothing better comes after them. A brisk search
+        ends with nothing as soon as moves do not become fewer at once.
         """
         best, passed, fewest, stale, count = None, list[Seen](), np.inf, 0, 0
+        allowed = NEAR * (len(near.x) + len(near.y))
         while count < most and stale < PATIENCE:
             count += 1
             seen = self._solved(Seen(self._faces.taken(face), near, count))
@@ -51,6 +55,9 @@ class ActiveSet:
             moves = seen.taken.moves(seen.point)
             stale = 0 if moves.many < fewest else stale + 1
             fewest = min(fewest, moves.many)
+            if brisk and (moves.many > max(FEW, allowed) or (moves.many and count == most)):
+                return None
+            allowed = BRISK * moves.many
             if moves.many and not stale:
                 passed.append(seen)
             else:
