@@ -3,7 +3,8 @@
 Single values: `number`, `nonnegative`, `positive`, `whole_number`, `positive_integer`, `dimension` and
 `switch`.
 Arrays, each built on the one before: `plain_array` (of anything), `numbers` (of real numbers), `vector` (a
-float64 one) and `matrix` (data, used as it is where possible); `fresh_matrix` is the caller's own copy.
+float64 one) and `matrix` (data, used as it is where possible; `sized_matrix` with its size);
+`fresh_matrix` is the caller's own copy.
 """
 
 import math
@@ -190,8 +191,20 @@ def vector(name: str, value: Any, length: int | None = None, *, largest: float =
     return array
 
 
+class Sized(NamedTuple):
+    """A matrix, and a bound on the sum of the squares of its entries; infinite where none is known."""
+
+    matrix: Any
+    squares: float
+
+
 def matrix(name: str, value: Any) -> NDArray[Any] | sparse.csr_array:
     """Return the value as a C-contiguous or CSR float matrix, untouched where it already is one."""
+    return sized_matrix(name, value).matrix
+
+
+def sized_matrix(name: str, value: Any) -> Sized:
+    """Return the same, with what the look at its entries said of their size."""
     table = _real_table(name, value)
     if table.ndim != 2:
         raise ValueError(
@@ -208,8 +221,7 @@ def matrix(name: str, value: Any) -> NDArray[Any] | sparse.csr_array:
             table = sparse.csr_array(table).astype(dtype, copy=False)
             table = table if table.has_canonical_format else _summed(table.copy())
     largest = LARGEST_FLOAT32 if dtype == np.float32 else LARGEST_DATUM
-    _require_moderate_matrix(name, table, Limit(largest, "rescale the columns"))
-    return table
+    return Sized(table, _require_moderate_matrix(name, table, Limit(largest, "rescale the columns")))
 
 
 def fresh_matrix(name: str, value: Any) -> NDArray[Any] | sparse.csr_array:
@@ -260,14 +272,16 @@ def _require_real(name: str, dtype: np.dtype[Any]) -> None:
         raise ValueError(f"{name} must hold real numbers, got dtype {dtype}; convert it to float first.")
 
 
-def _require_moderate_matrix(name: str, table: Any, limit: Limit) -> None:
+def _require_moderate_matrix(name: str, table: Any, limit: Limit) -> float:
+    """Refuse what `_require_moderate` does; return a bound on the sum of squares."""
     if sparse.issparse(table):
-        _require_moderate(name, table.data, limit, partial(_stored_place, table))
-        return
-    width = table.shape[1]
+        return _require_moderate(name, table.data, limit, partial(_stored_place, table))
+    width, squares = table.shape[1], 0.0
     step = max(1, _BLOCK // width)
     for start in range(0, len(table), step):
-        _require_moderate(name, table[start : start + step], limit, partial(_dense_place, start, width))
+        place = partial(_dense_place, start, width)
+        squares += _require_moderate(name, table[start : start + step], limit, place)
+    return squares
 
 
 def _dense_place(first_row: int, width: int, k: int) -> Place:
@@ -279,11 +293,25 @@ def _stored_place(table: sparse.csr_array, k: int) -> Place:
     return int(np.searchsorted(table.indptr, k, side="right")) - 1, int(table.indices[k])
 
 
-def _require_moderate(name: str, array: NDArray[Any], limit: Limit, place: Callable[[int], Place]) -> None:
-    """Refuse NaN, infinite numbers and those whose powers come close to overflow."""
-    largest, remedy = limit
-    if not array.size or (array.max() <= largest and array.min() >= -largest):  # false for NaN
-        return
+def _sum_of_squares(array: NDArray[Any]) -> float:
+    """Return it, which takes one look at the numbers; infinite where that is not known, NaN for NaN."""
+    if array.dtype.kind != "f" or not array.flags.c_contiguous:
+        return math.inf
+    flat = array.reshape(-1)
+    with np.errstate(over="ignore", invalid="ignore"):
+        return float(flat.dot(flat))
+
+
+def _require_moderate(name: str, array: NDArray[Any], limit: Limit, place: Callable[[int], Place]) -> float:
+    """Refuse NaN, infinite numbers and those whose powers come close to overflow.
+
+    Return a bound on the sum of squares.
+    """
+    (largest, remedy), squares = limit, _sum_of_squares(array)
+    if squares <= largest * largest:  # false for NaN, and where squares overflow
+        return squares
+    if not array.size or (array.max() <= largest and array.min() >= -largest):
+        return math.inf
     wrong = np.flatnonzero(~np.isfinite(array))
     if len(wrong):
         where = ", ".join(map(str, place(int(wrong[0]))))

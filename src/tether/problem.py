@@ -2,6 +2,7 @@
 
 import math
 from collections.abc import Callable
+from functools import cache
 from typing import NamedTuple
 
 from tether.arrays import Array
@@ -33,6 +34,13 @@ class Problem(NamedTuple):
         return self.constraint.digest() if self.region is None else self.region.digest()
 
 
+class Cut(NamedTuple):
+    """Long rows in shares: N', the samples of a pass then, and the largest smoothness constant of a share."""
+
+    draws: int = 0
+    largest: float = 0.0
+
+
 class Facts(NamedTuple):
     """What a method may know of a problem before it starts."""
 
@@ -48,8 +56,7 @@ class Facts(NamedTuple):
     bends: Callable[[], SecondOrder] = SecondOrder  # which autodiff has to compile for
     step_work: float = 0.0  # of a sample of a step, in nanoseconds, about; 0: workers are apart
     equations: int = 0  # about, where it is known
-    draws: int = 0  # N', the samples of a pass that takes long rows in shares; 0: no row has shares
-    share: float = 0.0  # the largest smoothness constant of a share
+    cut: Callable[[], Cut] = Cut  # what there is where long rows are taken in shares
     pieces: Pieces | None = None  # what single variables pay and must keep to; None: there are equations only
     couples: bool = False  # rows beyond equations tie variables together
     floor: float = -math.inf  # F is nowhere lower
@@ -70,6 +77,16 @@ class Facts(NamedTuple):
         return self.bends()
 
     @property
+    def draws(self) -> int:
+        """N', the samples of a pass that takes long rows in shares; 0: no row has shares."""
+        return self.cut().draws
+
+    @property
+    def share(self) -> float:
+        """The largest smoothness constant of a share."""
+        return self.cut().largest
+
+    @property
     def shared(self) -> "Facts":
         """What is known of the shares as if each were a sample; L_F and mu are the same."""
         constants = self.smoothness
@@ -78,7 +95,7 @@ class Facts(NamedTuple):
 
     def unscaled(self) -> "Facts":
         """Return the same facts with an L that nobody computed, for a method that will not run."""
-        return self._replace(smoothness=Smoothness(1.0, 1.0, 0.0, exact=False))
+        return self._replace(smoothness=Smoothness(1.0, 1.0, 0.0, exact=False), cut=Cut)
 
     @classmethod
     def of(cls, pool: Pool, seed: int, round_work: float = math.inf) -> "Facts":
@@ -94,7 +111,6 @@ class Facts(NamedTuple):
             anchored_price=pool.anchored_price,
             proven_convex=pool.proven_convex,
             bends=lambda: pool.second_order,
-            draws=pool.draws,
-            share=pool.share,
+            cut=cache(lambda: Cut(pool.draws, pool.share)),
             floor=pool.floor,
         )

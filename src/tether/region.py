@@ -5,13 +5,14 @@ returns the point and the subgradient that belongs to it, and that pair is the c
 subgradient of psi at x, P (grad F + s + K^T y) is to F + psi what P grad F is to F alone.
 """
 
+import math
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import numpy as np
 from scipy import sparse
 
-from tether.arrays import Array, Indices
+from tether.arrays import Array, Indices, norm
 from tether.digest import digest_of
 from tether.feasible import Feasible, contradiction
 from tether.inputs import InfeasibleError
@@ -116,14 +117,16 @@ class Region:
 
     def price(self, x: Array) -> float:
         """Return psi(x); infinite beyond walls, by more than rounding."""
-        beyond = self._beyond_walls(x) > BEYOND_WALLS * (1.0 + float(np.linalg.norm(x)))
+        beyond = self._beyond_walls(x) > BEYOND_WALLS * (1.0 + norm(x))
         return np.inf if beyond else self.polyhedral.value(x)
 
     def _beyond_walls(self, x: Array) -> float:
         """Return how far x is beyond walls, those of long rows in units of their lengths."""
         psi = self.polyhedral
-        rows = psi.rows.violation(psi.matrix @ x) / self._lengths if psi.couples else np.zeros(0)
-        return float(np.hypot(np.linalg.norm(psi.coordinates.violation(x)), np.linalg.norm(rows)))
+        beyond = norm(psi.coordinates.violation(x)) if self._walled else 0.0
+        if not psi.couples:
+            return beyond
+        return math.hypot(beyond, norm(psi.rows.violation(psi.matrix @ x) / self._lengths))
 
     def _off_plane(self, x: Array) -> float:
         """Return how far x is off the equations, those with long rows in units of their lengths."""
@@ -131,6 +134,12 @@ class Region:
             return self.constraint.residual(x)
         matrix, b = self.constraint.equations
         return float(np.linalg.norm((matrix @ x - b) / self._lengths_of_equations))
+
+    @lazy
+    def _walled(self) -> bool:
+        """Whether single variables have walls."""
+        lower, upper = self.polyhedral.coordinates[:2]
+        return bool(np.isfinite(lower).any() or np.isfinite(upper).any())
 
     @lazy
     def _lengths(self) -> Array:
@@ -145,7 +154,8 @@ class Region:
 
     def residual(self, x: Array) -> float:
         """Return how far x is from satisfying all rows and bounds."""
-        return float(np.hypot(self.constraint.residual(x), self.polyhedral.violation(x)))
+        off, psi = self.constraint.residual(x), self.polyhedral
+        return math.hypot(off, psi.violation(x)) if self._walled or psi.couples else off
 
     def held(self, x: Array, gradient: Array, normal: Array | None, rows: Array | None) -> Held:
         """Return subgradients of psi at x that go well with a gradient, given a guess at A^T l and y."""
@@ -155,12 +165,16 @@ class Region:
         pull = gradient + psi.matrix.T @ y if psi.couples else gradient
         if normal is None:
             normal = self._normal(pull, x)
-        s = psi.coordinates.nearest(normal - pull, _at_walls(x, psi.coordinates))
+        place = _at_walls(x, psi.coordinates) if self._walled else x
+        s = psi.coordinates.nearest(normal - pull, place)
         duals = Duals(s, y)
         return Held(pull + s, duals, psi.misfit(x, duals))
 
     def _normal(self, pull: Array, x: Array) -> Array:
         """Guess at A^T l by alternating between the plane and the slopes that variables allow."""
+        equations = self.constraint.equations
+        if equations is not None and len(equations[1]) == 0:
+            return np.zeros_like(pull)
         normal = pull - self.constraint.tangent(pull)
         for _ in range(SWEEPS):
             residual = pull + self.polyhedral.coordinates.nearest(normal - pull, x)

@@ -6,6 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tether.polyhedral import Pieces
+from tether.polyhedral.pieces import COMPILED_SIZE
 
 WALLS = st.tuples(
     st.one_of(st.just(-np.inf), st.floats(-3, 3).map(lambda v: round(v, 2))),
@@ -149,3 +150,25 @@ def test_only_zero_everywhere_is_trivial():
 def test_a_violation_is_the_way_back_to_the_nearer_wall():
     pieces = Pieces.of(4, lower=-1.0, upper=2.0)
     assert pieces.violation(np.array([-3.0, -1.0, 2.0, 2.5])).tolist() == [2.0, 0.0, 0.0, 0.5]
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_many_functions_together_give_what_few_at_a_time_do(seed):
+    rng, p = np.random.default_rng(seed), 2 * COMPILED_SIZE
+    walls = np.sort(rng.choice([-np.inf, -1.0, -0.5, 0.0, 0.5, 1.0, np.inf], (2, p)), axis=0)
+    walls[:, np.isinf(walls).all(axis=0) & (walls[0] == walls[1])] = [[-1.0], [1.0]]
+    pieces = Pieces(walls[0], walls[1], *rng.choice([0.0, 0.3, 1.0], (2, p)))
+    z = np.clip(rng.choice([-2.0, -1.0, -0.4, 0.0, 0.4, 1.0, 2.0], p), *walls)
+    y = rng.choice([-3.0, -1.0, -0.3, 0.0, 0.2, 0.3, 1.0, np.nan], p)
+    few = [slice(begin, begin + 100) for begin in range(0, p, 100)]
+    for function in (Pieces.nearest, Pieces.misfit):
+        first, second = (y, z) if function is Pieces.nearest else (z, y)
+        apart = [function(pieces.some(part), first[part], second[part]) for part in few]
+        np.testing.assert_array_equal(function(pieces, first, second), np.concatenate(apart))
+
+
+def test_arrays_that_may_not_be_written_to_are_read_all_the_same():
+    pieces, y = Pieces.of(COMPILED_SIZE, left=1.0, right=1.0), np.full(COMPILED_SIZE, 2.0)
+    z = np.broadcast_to(0.0, COMPILED_SIZE)
+    assert (pieces.nearest(y, z) == 1.0).all()
+    assert (pieces.misfit(np.ones(2 * COMPILED_SIZE)[::2], y) == np.inf).all()

@@ -6,7 +6,7 @@ from scipy import optimize, sparse
 
 from tether.polyhedral import Pieces, Polyhedral
 from tether.qp import Program, Status, solve_program
-from tether.qp.kkt import DenseFactor, DiagonalFactor, SparseFactor
+from tether.qp.kkt import CholeskyFactor, DenseFactor, DiagonalFactor, SparseFactor
 
 
 def _differences(p, order):
@@ -130,3 +130,42 @@ def test_the_lengths_of_rows_make_no_difference(wrap):
     np.testing.assert_allclose(uneven.x, plain.x, atol=1e-12)
     np.testing.assert_allclose(a * uneven.equalities, plain.equalities, atol=1e-9)
     np.testing.assert_allclose(k * uneven.duals.rows, plain.duals.rows, atol=1e-9)
+
+
+@pytest.mark.parametrize(("lower", "slope"), [(0.0, 0.0), (-np.inf, 0.2), (-0.1, 0.1)])
+def test_small_programs_with_an_easy_face_take_few_systems(lower, slope):
+    rng = np.random.default_rng(0)
+    for p in (5, 20, 50):
+        X, target = rng.normal(size=(20 * p, p)), rng.normal(size=20 * p)
+        psi = Polyhedral.separable(Pieces.of(p, lower, left=slope, right=slope))
+        program = Program(X.T @ X / len(X), -X.T @ target / len(X), None, psi)
+        answer = solve_program(program)
+        assert answer.status is Status.SOLVED and answer.iterations <= 4
+        gradient = program.gradient(answer.x)
+        assert np.abs(gradient + answer.duals.coordinates).max() < 1e-14
+        assert psi.misfit(answer.x, answer.duals) < 1e-16
+
+
+def test_a_factor_without_delta_is_exact_and_a_singular_one_still_refined():
+    rng = np.random.default_rng(0)
+    B, C = rng.normal(size=(40, 20)), rng.normal(size=(3, 20))
+    f, g = rng.normal(size=20), rng.normal(size=3)
+    H = B.T @ B / 40
+    u, v = CholeskyFactor(H, C).solve(f, g)
+    assert max(np.abs(H @ u + C.T @ v - f).max(), np.abs(C @ u - g).max()) < 1e-12
+    singular = B[:10].T @ B[:10] / 40  # positive on the plane C u = 0 no more
+    u, v = CholeskyFactor(singular, C).solve(f, g)
+    assert np.isfinite(u).all() and np.isfinite(v).all()
+
+
+def test_a_minimum_that_is_not_unique_is_found_all_the_same():
+    rng = np.random.default_rng(0)
+    X, target = rng.normal(size=(15, 40)), rng.normal(size=15)
+    for lower, slope in ((0.0, 0.0), (-np.inf, 0.05), (-1.0, 0.0)):
+        psi = Polyhedral.separable(Pieces.of(40, lower, left=slope, right=slope))
+        program = Program(X.T @ X, -X.T @ target, (np.ones((1, 40)), np.ones(1)), psi)
+        answer = solve_program(program)
+        assert answer.status is Status.SOLVED
+        pull = program.gradient(answer.x) + answer.duals.coordinates - answer.equalities
+        assert np.abs(pull).max() < 1e-11 and psi.misfit(answer.x, answer.duals) < 1e-12
+        assert abs(answer.x.sum() - 1.0) < 1e-13

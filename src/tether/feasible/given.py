@@ -17,7 +17,7 @@ from tether.constraints import (
     as_constraint,
 )
 from tether.expressions import Expressed
-from tether.feasible.stacking import as_sparse
+from tether.feasible.stacking import as_sparse, identity
 from tether.inputs import LARGEST_NUMBER, InfeasibleError, fresh_matrix, numbers, shown
 from tether.names import PER_OUTPUT, Names, counted, decide, places
 from tether.penalties import L1, Terms
@@ -294,7 +294,9 @@ def _terms(penalty: Any, dim: int, names: Names | None) -> Terms | None:
     if not given:
         return None
     each = [item.terms(dim, names) for item in given]
-    blocks = [sparse.eye_array(dim, format="csr") if part.matrix is None else part.matrix for part in each]
-    matrix = as_sparse(sparse.vstack([sparse.csr_array(block) for block in blocks]))
+    each = [part._replace(matrix=identity(dim)) if part.matrix is None else part for part in each]
+    if len(each) == 1:
+        return each[0]._replace(matrix=as_sparse(each[0].matrix))  # which is nobody else's, or has no zeros
+    matrix = as_sparse(sparse.vstack([sparse.csr_array(part.matrix) for part in each]))
     left, right = (np.concatenate([getattr(part, side) for part in each]) for side in ("left", "right"))
     return Terms(matrix, left, right)

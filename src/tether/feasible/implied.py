@@ -16,7 +16,7 @@ from tether.feasible.crossings import side_of
 from tether.feasible.given import Given
 from tether.feasible.parallel import parallels
 from tether.feasible.sides import EQUATION, Side, sentence
-from tether.feasible.stacking import as_sparse
+from tether.feasible.stacking import as_sparse, beneath
 from tether.feasible.targets import NO_TARGET, Targets, Walls
 from tether.inputs import InfeasibleError
 
@@ -33,14 +33,14 @@ class Known(NamedTuple):
 
 def known_equations(given: Given) -> Known:
     """Return the equations of planes that have a matrix of moderate size."""
-    blocks, right, sides = [sparse.csr_array((0, given.dim))], [np.zeros(0)], list[Side]()
+    blocks, right, sides = list[sparse.csr_array](), [np.zeros(0)], list[Side]()
     for number, plane in enumerate(given.planes):
         equations = plane.constraint.equations
         if equations is not None and equations[0].size <= LARGEST_LOOK:
             blocks.append(sparse.csr_array(equations[0]))
             right.append(equations[1])
             sides += [Side(EQUATION, i, number) for i in range(len(equations[1]))]
-    return Known(as_sparse(sparse.vstack(blocks)), np.concatenate(right), sides)
+    return Known(as_sparse(beneath(blocks, given.dim).copy()), np.concatenate(right), sides)
 
 
 def without_constant_rows(given: Given, targets: Targets, known: Known) -> Targets:
@@ -65,6 +65,9 @@ def without_constant_rows(given: Given, targets: Targets, known: Known) -> Targe
 
 def without_distant_walls(given: Given, targets: Targets) -> Targets:
     """Return targets without the walls of rows that bounds keep them from."""
+    bounds = targets.lower.value[: given.dim], targets.upper.value[: given.dim]
+    if targets.matrix.shape[0] == 0 or not any(np.isfinite(side).any() for side in bounds):
+        return targets
     reach = _reach(targets.matrix, targets, given.dim)
     places = given.dim + np.arange(targets.matrix.shape[0])
     for above, wrong in _outside(targets, places, *reach):
@@ -79,6 +82,8 @@ def without_distant_walls(given: Given, targets: Targets) -> Targets:
 
 def require_reachable(given: Given, targets: Targets, known: Known) -> None:
     """Refuse equations that no point between the bounds can satisfy."""
+    if known.matrix.shape[0] == 0:
+        return
     low, high, slack = _reach(known.matrix, targets, given.dim)
     slack = slack + CERTAIN * np.abs(known.right)
     for above, wrong in ((True, low > known.right + slack), (False, high < known.right - slack)):

@@ -17,7 +17,7 @@ from tether.feasible.implied import (
     without_distant_walls,
 )
 from tether.feasible.multipliers import Active, Multipliers, Place, shares, term_multipliers, wall_multipliers
-from tether.feasible.stacking import compact
+from tether.feasible.stacking import chosen_rows, compact
 from tether.feasible.targets import Targets, free_targets, targets_of
 from tether.inputs import InfeasibleError
 from tether.names import Names
@@ -114,10 +114,10 @@ def as_feasible(
     walls = np.isfinite(rows.lower) | np.isfinite(rows.upper)
     equal = (rows.lower == rows.upper) & ~slopes
     as_equations, as_rows = dim + np.flatnonzero(equal), dim + np.flatnonzero(~equal & (walls | slopes))
-    chosen = targets.matrix[as_equations - dim]
+    chosen = chosen_rows(targets.matrix, as_equations - dim)
     chosen = chosen.toarray() if _were_dense(given) else chosen
     equations = _equations(given, chosen, targets.lower.value[as_equations])
-    matrix = compact(targets.matrix[as_rows - dim])
+    matrix = compact(chosen_rows(targets.matrix, as_rows - dim))
     polyhedral = Polyhedral(pieces.some(slice(0, dim)), matrix, pieces.some(as_rows))
     trivial = polyhedral.coordinates.trivial and not polyhedral.couples
     feasible = Feasible(given, targets, equations, None if trivial else polyhedral, as_rows, as_equations)
@@ -150,7 +150,13 @@ def _worth_a_look(feasible: Feasible) -> bool:
         return False
     rows = len(equations[1]) + int(np.sum(np.isfinite(psi.rows.lower) | np.isfinite(psi.rows.upper)))
     known = all(plane.constraint.equations is not None for plane in feasible.given.planes)
-    return rows > known and psi.dim + rows <= SMALL
+    return rows > known and psi.dim + rows <= SMALL and not _holds_near_zero(psi, *equations)
+
+
+def _holds_near_zero(psi: Polyhedral, matrix: Any, right: Array) -> bool:
+    """Say whether the point between the bounds that is nearest to zero satisfies everything."""
+    x = np.clip(np.zeros(psi.dim), psi.coordinates.lower, psi.coordinates.upper)
+    return psi.violation(x) == 0.0 and np.array_equal(matrix @ x, right)
 
 
 def _targets(given: Given, presolve: bool) -> Targets:

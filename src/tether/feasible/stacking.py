@@ -6,6 +6,8 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
+from tether.arrays import Indices
+
 SPARSE_SHARE = 0.25  # of entries that are not 0, up to which a matrix is kept sparse
 SMALL_SIZE = 1_000_000  # entries of a matrix that may be dense if some of them were
 
@@ -24,6 +26,28 @@ def stacked(blocks: Sequence[Any], dim: int) -> Any:
 def compact(rows: sparse.csr_array) -> Any:
     """Return a matrix as an ndarray where much of it is not 0."""
     return rows.toarray() if rows.nnz > SPARSE_SHARE * rows.shape[0] * rows.shape[1] else rows
+
+
+def beneath(blocks: Sequence[sparse.csr_array], dim: int) -> sparse.csr_array:
+    """Return sparse matrices one below the other; one alone is not copied."""
+    if len(blocks) > 1:
+        return sparse.csr_array(sparse.vstack(blocks))
+    return blocks[0] if blocks else sparse.csr_array((0, dim))
+
+
+def identity(dim: int) -> sparse.csr_array:
+    """Return the identity."""
+    return sparse.csr_array((np.ones(dim), np.arange(dim), np.arange(dim + 1)), shape=(dim, dim))
+
+
+def chosen_rows(matrix: sparse.csr_array, chosen: Indices) -> sparse.csr_array:
+    """Return some rows of a matrix; all of them are the matrix itself."""
+    count, dim = matrix.shape
+    if len(chosen) == 0:
+        return sparse.csr_array((0, dim))
+    if len(chosen) == count and (np.diff(chosen) == 1).all():
+        return matrix
+    return sparse.csr_array(matrix[chosen])
 
 
 def as_sparse(matrix: Any) -> sparse.csr_array:

@@ -14,6 +14,7 @@ from scipy import sparse
 from tether.arrays import Array, Indices
 from tether.feasible.given import Box, Given
 from tether.feasible.parallel import parallels
+from tether.feasible.stacking import beneath, chosen_rows
 from tether.polyhedral import Pieces
 
 NO_TARGET = -1
@@ -77,7 +78,7 @@ def targets_of(given: Given, merged: bool = True) -> Targets:
 
 def _all_rows(given: Given) -> tuple[sparse.csr_array, Array, int]:
     """Return the rows of all constraints and below them those of penalties, and which of them do anything."""
-    blocks, busy, n_rows = [sparse.csr_array((0, given.dim))], [np.zeros(0, dtype=bool)], 0
+    blocks, busy, n_rows = list[sparse.csr_array](), [np.zeros(0, dtype=bool)], 0
     if given.rows is not None:
         blocks.append(given.rows.matrix)
         busy.append(np.isfinite(given.rows.lower) | np.isfinite(given.rows.upper))
@@ -85,7 +86,7 @@ def _all_rows(given: Given) -> tuple[sparse.csr_array, Array, int]:
     if given.terms is not None:
         blocks.append(given.terms.matrix)
         busy.append((given.terms.left > 0.0) | (given.terms.right > 0.0))
-    matrix = sparse.csr_array(sparse.vstack(blocks))
+    matrix = beneath(blocks, given.dim)
     lengths = np.diff(matrix.indptr)
     return matrix, np.concatenate(busy) & (lengths > 0), n_rows
 
@@ -97,8 +98,8 @@ def _roles(matrix: sparse.csr_array, busy: Array, dim: int, merged: bool) -> tup
     place = matrix.indptr[:-1][single]
     target[single], scale[single] = matrix.indices[place], matrix.data[place]
     several = np.flatnonzero(busy & ~single)
-    rows = sparse.csr_array(matrix[several])
-    if not merged:
+    rows = chosen_rows(matrix, several)
+    if not merged or not len(several):
         target[several] = dim + np.arange(len(several))
         return Roles(target, scale), rows
     leader, scale[several] = parallels(rows)

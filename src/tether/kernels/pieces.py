@@ -5,7 +5,9 @@
 is, as a function of alpha, made of straight pieces; so is q^T x(alpha), which never falls.
 """
 
-from tether.kernels.options import inlined, kernel
+import math
+
+from tether.kernels.options import exact_kernel, inlined, kernel
 
 
 @inlined
@@ -63,3 +65,36 @@ def breaks_along(low, high, centre, t, q, pieces, found):
                 found[count] = alpha
                 count += 1
     return count
+
+
+@exact_kernel
+def nearest_all(v, z, lower, upper, left, right, found):
+    """Write the subgradient of each function at z_j that is nearest to v_j."""
+    for j in range(len(z)):
+        low = right[j] if z[j] > 0.0 else -left[j]
+        high = -left[j] if z[j] < 0.0 else right[j]
+        low = -math.inf if z[j] <= lower[j] else low
+        high = math.inf if z[j] >= upper[j] else high
+        found[j] = low if v[j] < low else high if v[j] > high else v[j]
+
+
+@exact_kernel
+def misfit_all(z, y, lower, upper, left, right, found):
+    """Write each g_j(z_j) + g_j*(y_j) - y_j z_j, as an integral."""
+    for j in range(len(z)):
+        total, above, below = 0.0, y[j] - right[j], y[j] + left[j]
+        if above > 0.0:
+            total += above * abs(max(upper[j], 0.0) - _upwards(z[j]))
+        if above < 0.0:
+            total -= above * abs(_upwards(z[j]) - max(lower[j], 0.0))
+        if below > 0.0:
+            total += below * abs(min(upper[j], 0.0) + _upwards(-z[j]))
+        if below < 0.0:
+            total -= below * abs(-_upwards(-z[j]) - min(lower[j], 0.0))
+        found[j] = total
+
+
+@inlined
+def _upwards(z):
+    """Return the part of a number above zero; NaN stays what it is."""
+    return 0.0 if z < 0.0 else z

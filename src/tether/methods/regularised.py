@@ -15,7 +15,7 @@ from tether.methods.base import Algorithm, Choice, Method
 from tether.methods.newton import Newton
 from tether.methods.parameters import check_settings, positive
 from tether.needs import Need
-from tether.problem import Facts
+from tether.problem import Cut, Facts
 from tether.requests import Arrived, Gradient, Measured, Pull, Reply, Request
 
 
@@ -191,8 +191,8 @@ class RegularisedAlgorithm(Algorithm[RegularisedState]):
             full=constants.full + strength,
             convexity=constants.convexity + strength,
         )
-        share = self.facts.share + strength
-        return self.method.prepare(self.facts._replace(smoothness=stronger, share=share))
+        cut = Cut(self.facts.draws, self.facts.share + strength)
+        return self.method.prepare(self.facts._replace(smoothness=stronger, cut=lambda: cut))
 
 
 def _is_unmeasured(request: Request) -> bool:

@@ -20,6 +20,7 @@ COMPILE_FROM = 200_000
 
 
 LOOK = 1 << 12  # entries of short rows that are reduced as one row
+LONG_ROW = 256  # entries from which a product with itself is one for BLAS
 BLOCK = 1 << 18  # entries looked at together, so that nothing as large as the data is made
 
 
@@ -111,6 +112,8 @@ class DenseDesign(Design):
 
     def squared_norms(self) -> Array:
         """Return ||a_i||^2 of every row."""
+        if self.width >= LONG_ROW and self.matrix.dtype == np.float64:  # BLAS, a row at a time
+            return np.matmul(self.matrix[:, None, :], self.matrix[:, :, None])[:, 0, 0]
         return np.einsum("ij,ij->i", self.matrix, self.matrix, dtype=np.float64)
 
     def largest(self) -> Array:

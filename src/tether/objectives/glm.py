@@ -14,7 +14,7 @@ from tether import threads
 from tether.arrays import Array, Indices
 from tether.curvature import SecondOrder
 from tether.digest import digest_of
-from tether.inputs import matrix, switch
+from tether.inputs import sized_matrix, switch
 from tether.lazy import lazy
 from tether.names import Labels, column_names
 from tether.objectives.base import Evaluation, Kind, Objective, Smoothness, require_form
@@ -49,7 +49,7 @@ from tether.objectives.recession import products_of, separation
 from tether.objectives.ridge import as_ridge
 from tether.objectives.second_moment import SecondMoment
 from tether.objectives.shares import Shares, shares_of
-from tether.objectives.smoothness import Constants, OpenSmoothness, require_moderate
+from tether.objectives.smoothness import LARGEST_CONSTANT, Constants, OpenSmoothness, require_moderate
 from tether.objectives.walk import Walk, Walked, walk_in_numpy
 
 if TYPE_CHECKING:
@@ -151,7 +151,7 @@ class GLM(Objective):
     ) -> None:
         self.loss = as_loss(loss, n_classes)
         self.fit_intercept = switch("fit_intercept", fit_intercept)
-        data = matrix("X", X)
+        data, self._squares = sized_matrix("X", X)
         self.n_samples = data.shape[0]
         self.y = np.asarray(self.loss.prepare(y))
         require_length("y", self.y, self.n_samples)
@@ -194,7 +194,7 @@ class GLM(Objective):
         Its ridge must be one number for all coefficients.
         """
         other = self._copy()
-        data = matrix("X", X)
+        data, other._squares = sized_matrix("X", X)
         require_length("X", data, self.n_samples)
         other.fit_intercept, other.names, other._called = False, None, Called()
         other.design = as_design(data, one_output=self.n_outputs == 1)
@@ -263,9 +263,17 @@ class GLM(Objective):
         """Return the same constants; where mu can be had without L_F, that is left open."""
         if self.loss.convexity > 0.0 and self._moment.matrix is not None:
             return self.smoothness
-        require_moderate("X", self._largest_smoothness)
+        if not self._is_surely_moderate:
+            require_moderate("X", self._largest_smoothness)
         exact = self._largest_curvature[1]
         return OpenSmoothness(self._convexity, lambda: self.smoothness, exact, known=True)
+
+    @property
+    def _is_surely_moderate(self) -> bool:
+        """Whether L_max is far from overflow by the size of all data, without a look at its rows."""
+        heaviest = 1.0 if self.weights is None else float(self.weights.max())
+        bound = self._largest_curvature[0] * heaviest * (self._squares + self.fit_intercept)
+        return bound + self.ridge.largest <= LARGEST_CONSTANT
 
     @property
     def _largest_smoothness(self) -> float:
@@ -343,7 +351,10 @@ class GLM(Objective):
     @lazy
     def second_order(self) -> SecondOrder:
         """What second derivatives cost: all of them, those of one output, or the diagonal."""
-        return second_order_of(model_of(self), self._moment.lengths.longest)
+        longest = (
+            0.0 if self.loss.quadratic else self._moment.lengths.longest
+        )  # of no use where nothing bends
+        return second_order_of(model_of(self), longest)
 
     @lazy
     def reach(self) -> Array | None:

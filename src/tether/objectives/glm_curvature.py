@@ -54,11 +54,22 @@ class LinearModel(NamedTuple):
 
     def at(self, x: Array, batch: Indices | None) -> "Predicted":
         """Return the samples of a batch, or all, with their predictions and their shares of the mean."""
-        rows = self.design if batch is None else self.design.take(batch)
         y, weights, offset = (chosen(numbers, batch) for numbers in (self.y, self.weights, self.offset))
-        z = shifted(rows.predict(x if self.n_outputs == 1 else x.reshape(-1, self.n_outputs)), offset)
+        z = shifted(self._products(x, batch), offset)
         shares = np.full(len(z), 1.0 / len(z)) if weights is None else weights / len(z)
         return Predicted(self, z, y, shares, batch)
+
+    def curved_at(self, x: Array, batch: Indices | None) -> "Predicted":
+        """Return what second derivatives at x take: those of a quadratic loss are the same everywhere."""
+        return self.at(np.zeros_like(x) if self.loss.quadratic else x, batch)
+
+    def _products(self, x: Array, batch: Indices | None) -> Array:
+        """Return X x, at zero without a look at the data."""
+        several = () if self.n_outputs == 1 else (self.n_outputs,)
+        if not x.any():
+            return np.zeros((self.design.n_samples if batch is None else len(batch), *several))
+        rows = self.design if batch is None else self.design.take(batch)
+        return rows.predict(x.reshape(-1, *several))
 
 
 def model_of(glm: "GLM") -> LinearModel:
@@ -100,7 +111,7 @@ def curvature_of(model: LinearModel, x: Array, form: str, batch: Indices | None)
 
 
 def _curvature_of(model: LinearModel, x: Array, form: str, batch: Indices | None) -> Array:
-    here = model.at(x, batch)
+    here = model.curved_at(x, batch)
     if form == DIAGONAL:
         some = summed(model.design, here.curvatures(), batch)
         return square_sums(some, compiled=model.compiled).ravel() + model.ridge.weights
@@ -114,7 +125,7 @@ def _curvature_of(model: LinearModel, x: Array, form: str, batch: Indices | None
 def curvature_among(model: LinearModel, x: Array, chosen: Indices, batch: Indices | None) -> Array:
     """Return the triangle of the Hessian of some variables, of a model with one output."""
     with np.errstate(all="ignore"):
-        here = model.at(x, batch)
+        here = model.curved_at(x, batch)
         some = summed(model.design.among(chosen), here.curvatures(), batch)
         triangle = gram_triangle(some, compiled=model.compiled)
         triangle[diagonal_places(len(chosen))] += np.broadcast_to(model.ridge.weights, len(x))[chosen]

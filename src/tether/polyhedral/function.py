@@ -53,6 +53,14 @@ class Polyhedral(NamedTuple):
             for wall in (part.lower, part.upper)
         )
 
+    def image(self, x: Array) -> Array:
+        """Return K x."""
+        return self.matrix @ x if self.couples else np.zeros(0)
+
+    def push(self, y: Array) -> Array | float:
+        """Return K^T y; plain zero where there are no rows."""
+        return self.matrix.T @ y if self.couples else 0.0
+
     def value(self, x: Array) -> float:
         """Return psi(x), walls aside."""
         value = self.coordinates.value(x)

@@ -9,13 +9,15 @@ from typing import NamedTuple
 
 import numpy as np
 
-from tether.qp.face import Faces
+from tether.qp.face import Faces, Taken
 from tether.qp.program import Point
 from tether.qp.seats import Face
 from tether.qp.yardstick import Residual, Yardstick
 
 EXACT = 1e-12  # a residual that is rounding
 PATIENCE = 3  # faces without progress
+NEAR, BRISK = 0.3, 0.65  # of all seats, and of those that moved last, which may move in a brisk search
+FEW = 3  # seats, which always may
 
 
 class Settled(NamedTuple):
@@ -35,31 +37,58 @@ class ActiveSet:
 
     def as_it_is(self, face: Face, point: Point) -> Settled:
         """Return a point moved onto its face, no further."""
-        inside = self._faces.inside(face, point)
-        return Settled(inside, face, self._yardstick.residual(inside), 0)
+        return self._measured(Seen(self._faces.taken(face), point, 0))
 
-    def search(self, face: Face, near: Point, most: int) -> Settled | None:
-        """Return the best of the points that were seen; None if no system could be solved."""
-        best, fewest, stale = None, np.inf, 0
-        for count in range(1, most + 1):
-            solved = self._solved(face, near)
-            if solved is None:
+    def search(self, face: Face, near: Point, most: int, *, brisk: bool = False) -> Settled | None:
+        """Return the best of the points that were seen; None if no system could be solved.
+
+        Points on the way to fewer moves are measured only if nothing better comes after them. A brisk search
+        ends with nothing as soon as moves do not become fewer at once.
+        """
+        best, passed, fewest, stale, count = None, list[Seen](), np.inf, 0, 0
+        allowed = NEAR * (len(near.x) + len(near.y))
+        while count < most and stale < PATIENCE:
+            count += 1
+            seen = self._solved(Seen(self._faces.taken(face), near, count))
+            if seen is None:
                 break
-            settled = self.as_it_is(face, solved)._replace(systems=count)
-            if best is None or settled.residual.worst < best.residual.worst:
-                best = settled
-            moves = self._faces.moves(face, solved)
+            moves = seen.taken.moves(seen.point)
             stale = 0 if moves.many < fewest else stale + 1
             fewest = min(fewest, moves.many)
-            if moves.many == 0 or best.residual.worst <= EXACT or stale == PATIENCE:
+            if brisk and (moves.many > max(FEW, allowed) or (moves.many and count == most)):
+                return None
+            allowed = BRISK * moves.many
+            if moves.many and not stale:
+                passed.append(seen)
+            else:
+                best = _better(best, self._measured(seen))
+            if moves.many == 0 or (best is not None and best.residual.worst <= EXACT):
                 break
             face = self._faces.moved(face, moves)
+        while passed and (best is None or best.residual.worst > EXACT):
+            best = _better(best, self._measured(passed.pop()))
         return best if best is None else best._replace(systems=count)
 
-    def _solved(self, face: Face, near: Point) -> Point | None:
+    def _measured(self, seen: "Seen") -> Settled:
+        inside = seen.taken.inside(seen.point)
+        return Settled(inside, seen.taken.face, self._yardstick.residual(inside), seen.systems)
+
+    def _solved(self, near: "Seen") -> "Seen | None":
         try:
             with np.errstate(all="ignore"):
-                point = self._faces.solution(face, near)
+                point = near.taken.solution(near.point)
         except (RuntimeError, np.linalg.LinAlgError):  # a singular matrix, to SuperLU and to LAPACK
             return None
-        return point if all(np.isfinite(part).all() for part in point) else None
+        return near._replace(point=point) if all(np.isfinite(part).all() for part in point) else None
+
+
+class Seen(NamedTuple):
+    """A face and a point there, not measured yet."""
+
+    taken: Taken
+    point: Point
+    systems: int
+
+
+def _better(one: Settled | None, other: Settled) -> Settled:
+    return other if one is None or other.residual.worst < one.residual.worst else one

@@ -21,7 +21,7 @@ def lower_bound(program: Program, point: Point) -> float:
     """Return the dual objective; -inf where it cannot be trusted."""
     psi, (matrix, b) = program.polyhedral, program.plane
     x, gradient = point.x, program.gradient(point.x)
-    rest = gradient + psi.matrix.T @ point.y - matrix.T @ point.equalities
+    rest = gradient + psi.push(point.y) - matrix.T @ point.equalities
     # the multipliers that leave no residual, as far as walls allow it
     s = np.clip(-rest, *_finite(program))
     left = rest + s

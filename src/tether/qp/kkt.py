@@ -3,9 +3,10 @@
     H u + C'v = f
     C u       = g
 
-It may be singular, where a solution is not unique or rows repeat each other. A little is added to the
+It may be singular, where a solution is not unique or rows repeat each other. Then a little is added to the
 diagonal, delta to H and -delta to the zeros, and taken back by refinement: a proximal method of multipliers,
-which ends near where it began.
+which ends near where it began. Where the pivots of a Cholesky factorisation say that it is far from singular
+nothing is added.
 """
 
 from typing import Any, Protocol
@@ -18,6 +19,7 @@ from scipy.sparse.linalg import splu
 from tether.arrays import Array
 
 DELTA = 1e-7  # in units in which the largest entries of rows and columns are near 1
+FIRM = 1e-5  # of the largest pivot, squared: one as large needs no delta
 DENSE_SIZE = 150  # up to which a dense factorisation is the quickest
 FEW_ROWS = 1000  # up to which the Schur complement of a diagonal is formed
 
@@ -56,11 +58,13 @@ class CholeskyFactor:
     """Cholesky factorisation of H and of the Schur complement: for few rows."""
 
     def __init__(self, H: Array, C: Array) -> None:
-        lifted = H.copy(order="F")
-        lifted[np.diag_indices(len(H))] += DELTA
-        self._lower, info = lapack.dpotrf(lifted, lower=1, overwrite_a=1)
-        if info != 0:
-            raise np.linalg.LinAlgError
+        self._lower, firm = _lower(H)
+        if not firm:
+            lifted = H.copy(order="F")
+            lifted.flat[:: len(H) + 1] += DELTA
+            self._lower, info = lapack.dpotrf(lifted, lower=1, overwrite_a=1)
+            if info != 0:
+                raise np.linalg.LinAlgError
         self._image = lapack.dtrtrs(self._lower, C.T, lower=1)[0] if len(C) else np.zeros((len(H), 0))
         self._rows = _Positive(self._image.T @ self._image)
 
@@ -86,16 +90,16 @@ class DiagonalFactor:
 
 
 class _Positive:
-    """A small positive semidefinite matrix, plus delta."""
+    """A small positive semidefinite matrix, plus delta if it needs that."""
 
     def __init__(self, matrix: Array) -> None:
+        self._lower, firm = _lower(matrix)
+        if firm:
+            return
         lifted = np.asfortranarray(matrix)
         largest = max(1.0, float(lifted.diagonal().max(initial=0.0)))
         lifted[np.diag_indices(len(lifted))] += DELTA
-        self._lower: Array = lifted
-        info = 0
-        if len(lifted):
-            self._lower, info = lapack.dpotrf(lifted, lower=1)
+        self._lower, info = lapack.dpotrf(lifted, lower=1)
         if info != 0:
             lifted[np.diag_indices(len(lifted))] += DELTA * largest
             self._lower, info = lapack.dpotrf(lifted, lower=1)
@@ -104,6 +108,15 @@ class _Positive:
 
     def solve(self, f: Array) -> Array:
         return lapack.dpotrs(self._lower, f, lower=1)[0] if len(f) else f
+
+
+def _lower(matrix: Array) -> tuple[Array, bool]:
+    """Return the Cholesky factor of a matrix, and whether it is far from singular."""
+    if not len(matrix):
+        return matrix, True
+    lower, info = lapack.dpotrf(matrix, lower=1)
+    pivots = lower.diagonal()
+    return lower, info == 0 and bool(pivots.min() ** 2 >= FIRM * max(1.0, pivots.max() ** 2))
 
 
 class SparseFactor:

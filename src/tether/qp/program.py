@@ -63,11 +63,20 @@ class Program(NamedTuple):
             else isinstance(self.hessian, np.ndarray)
         )
 
+    @property
+    def small(self) -> bool:
+        """Whether all its matrices are small and dense."""
+        return self._size <= SMALL_SIZE and isinstance(self.hessian, np.ndarray) and self.hessian.ndim > 1
+
+    @property
+    def _size(self) -> int:
+        return self.dim + self.polyhedral.rows.size + len(self.plane[1])
+
     def handy(self) -> "Program":
         """Return a small program in dense matrices: sparse ones would take longer to make than to use."""
-        psi, size = self.polyhedral, self.dim + self.polyhedral.rows.size + len(self.plane[1])
-        if size > SMALL_SIZE:
+        if self._size > SMALL_SIZE:
             return self
+        psi = self.polyhedral
         equations = None if self.equations is None else (_dense(self.equations[0]), self.equations[1])
         hessian = np.diag(self.hessian) if self.hessian.ndim == 1 else _dense(self.hessian)
         return Program(hessian, self.linear, equations, psi._replace(matrix=_dense(psi.matrix)))

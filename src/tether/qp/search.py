@@ -15,7 +15,7 @@ from tether.qp.standard import Form
 from tether.qp.units import Units
 from tether.qp.yardstick import Yardstick
 
-MOST_SYSTEMS, MOST_COLD_SYSTEMS = 10, 25
+MOST_SYSTEMS, MOST_COLD_SYSTEMS, FEW_SYSTEMS = 10, 25, 4
 BOLDNESS = 1.0, 1e3, 1e-3  # how much of a point is held, in turn, until that makes a solution
 GOOD = 1e-11  # a residual that needs no second attempt
 FIRST, SECOND = 1e-10, 1e-13  # tolerances of interior points
@@ -82,15 +82,20 @@ class Search:
         return self._active.search(face, near, MOST_SYSTEMS)
 
     def _cold(self) -> Settled | None:
-        """Return what the active set at zero leads to, where that is cheap and interior points are not."""
-        if not self._program.easy:
+        """Return what the active set at zero leads to, where that is cheap and interior points are not.
+
+        Of small programs interior points are cheap, too: there it has to be near.
+        """
+        easy = self._program.easy
+        if not easy and not self._program.small:
             return None
         psi = self._program.polyhedral
         x = np.clip(np.zeros(self._program.dim), psi.coordinates.lower, psi.coordinates.upper)
         near = Point(
             x, np.zeros(len(self._program.plane[1])), -self._program.gradient(x), np.zeros(psi.rows.size)
         )
-        return self._active.search(self._faces.nearest(near), near, MOST_COLD_SYSTEMS)
+        most = MOST_COLD_SYSTEMS if easy else FEW_SYSTEMS
+        return self._active.search(self._faces.nearest(near), near, most, brisk=not easy)
 
     def _descent(self, form: Form, pace: Pace) -> Descent:
         solved = interior_point(form.standard, pace._replace(seconds=self._deadline - perf_counter()))

@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tether.arrays import Array
+from tether.lazy import lazy
 from tether.polyhedral import Pieces
 
 Seats = NDArray[np.int8]
@@ -30,52 +31,20 @@ class Seating(NamedTuple):
     pieces: Pieces
     kinked: NDArray[np.bool_]  # a kink strictly between the walls
     slope: Array  # of pieces without one; of others the slope above it
+    fixed: NDArray[np.bool_]  # walls that touch
 
     @classmethod
     def of(cls, pieces: Pieces) -> "Seating":
         """Look at pieces."""
         kinked = (pieces.left + pieces.right > 0.0) & (pieces.lower < 0.0) & (pieces.upper > 0.0)
         below = (pieces.upper <= 0.0) & (pieces.lower < 0.0)
-        return cls(pieces, kinked, np.where(below, -pieces.left, pieces.right))
-
-    @property
-    def fixed(self) -> NDArray[np.bool_]:
-        """Which walls touch."""
-        return self.pieces.lower == self.pieces.upper
+        slope = np.where(below, -pieces.left, pieces.right)
+        return cls(pieces, kinked, slope, pieces.lower == pieces.upper)
 
     @property
     def walled(self) -> NDArray[np.bool_]:
         """Which have a wall on one side at least, and room between two."""
         return (np.isfinite(self.pieces.lower) | np.isfinite(self.pieces.upper)) & ~self.fixed
-
-    def held(self, seats: Seats) -> NDArray[np.bool_]:
-        """Say which are at a wall or on a kink."""
-        return (seats == LOWER) | (seats == UPPER) | (self.kinked & (seats == KINK))
-
-    def targets(self, seats: Seats) -> Array:
-        """Return where those that are held are; zero for others."""
-        walls = np.where(seats == UPPER, self.pieces.upper, 0.0)
-        return np.where(seats == LOWER, self.pieces.lower, walls)
-
-    def slopes(self, seats: Seats) -> Array:
-        """Return the slopes of those that are free."""
-        return np.where(self.kinked & (seats == BELOW), -self.pieces.left, self.slope)
-
-    def room(self, seats: Seats) -> tuple[Array, Array]:
-        """Return between which values they may be: both ends alike for those that are held."""
-        held, targets = self.held(seats), self.targets(seats)
-        low = np.where(self.kinked & (seats == ABOVE), 0.0, self.pieces.lower)
-        high = np.where(self.kinked & (seats == BELOW), 0.0, self.pieces.upper)
-        return np.where(held, targets, low), np.where(held, targets, high)
-
-    def interval(self, seats: Seats) -> tuple[Array, Array]:
-        """Return between which slopes they may be: both ends alike for those that are free."""
-        held, slopes = self.held(seats), self.slopes(seats)
-        after = np.where(self.kinked & (seats == LOWER), -self.pieces.left, self.slope)
-        low = np.where(self.kinked & (seats == KINK), -self.pieces.left, self.slope)
-        low, high = np.where(seats == LOWER, -np.inf, low), np.where(seats == UPPER, np.inf, after)
-        low, high = np.where(self.fixed, -np.inf, low), np.where(self.fixed, np.inf, high)
-        return np.where(held, low, slopes), np.where(held, high, slopes)
 
     def nearest(self, z: Array, s: Array, t: Array) -> Seats:
         """Return the seats of a point with a subgradient, both inexact: those of prox_{t g}(z + t s)."""
@@ -98,3 +67,62 @@ class Seating(NamedTuple):
         """Return seats one further in the directions -1, 0, 1."""
         steps = np.where(self.kinked, 1, 2) * direction
         return np.clip(seats + steps, LOWER, UPPER).astype(np.int8)
+
+
+class Seated:
+    """Pieces in their seats, and what that means.
+
+    Parameters
+    ----------
+    seating : Seating
+        The pieces.
+    seats : Seats
+        Where they sit.
+    """
+
+    def __init__(self, seating: Seating, seats: Seats) -> None:
+        self._seating, self._pieces, self.seats = seating, seating.pieces, seats
+        kinked = seating.kinked
+        self._lower, self._upper = seats == LOWER, seats == UPPER
+        self._below, self._above = kinked & (seats == BELOW), kinked & (seats == ABOVE)
+        self._on_kink = kinked & (seats == KINK)
+
+    @lazy
+    def held(self) -> NDArray[np.bool_]:
+        """Which are at a wall or on a kink."""
+        return self._lower | self._upper | self._on_kink
+
+    @lazy
+    def targets(self) -> Array:
+        """Where those that are held are; zero for others."""
+        walls = np.where(self._upper, self._pieces.upper, 0.0)
+        return np.where(self._lower, self._pieces.lower, walls)
+
+    @lazy
+    def slopes(self) -> Array:
+        """The slopes of those that are free."""
+        return np.where(self._below, -self._pieces.left, self._seating.slope)
+
+    @lazy
+    def room(self) -> tuple[Array, Array]:
+        """Between which values they may be: both ends alike for those that are held."""
+        low = np.where(self._above, 0.0, self._pieces.lower)
+        high = np.where(self._below, 0.0, self._pieces.upper)
+        return np.where(self.held, self.targets, low), np.where(self.held, self.targets, high)
+
+    @lazy
+    def interval(self) -> tuple[Array, Array]:
+        """Between which slopes they may be: both ends alike for those that are free."""
+        seating, left = self._seating, -self._pieces.left
+        low = np.where(self._lower | seating.fixed, -np.inf, np.where(self._on_kink, left, seating.slope))
+        after = np.where(seating.kinked & self._lower, left, seating.slope)
+        high = np.where(self._upper | seating.fixed, np.inf, after)
+        return np.where(self.held, low, self.slopes), np.where(self.held, high, self.slopes)
+
+    def directions(self, z: Array, s: Array, large: Array, steep: Array) -> NDArray[np.int8]:
+        """Return who has to move up or down, given values, slopes and what is rounding of them."""
+        low, high = self.room
+        least, most = self.interval
+        left = np.where(self.held, s < least - steep, z < low - large)
+        right = np.where(self.held, s > most + steep, z > high + large)
+        return right.astype(np.int8) - left.astype(np.int8)

@@ -13,6 +13,7 @@ from tether.arrays import Array
 from tether.qp.program import Program
 
 ROUNDS = 6
+NEAR = 1e-2  # of 1
 
 
 class Units(NamedTuple):
@@ -28,18 +29,24 @@ class Units(NamedTuple):
         sizes = [_sizes(program.hessian), _sizes(program.plane[0]), _sizes(program.polyhedral.matrix)]
         units = cls(*(np.ones(n) for n in (program.dim, program.plane[1].size, program.polyhedral.rows.size)))
         for _ in range(ROUNDS):
-            units = units._balanced(*sizes)
+            found = units._sizes(*sizes)
+            units = cls(*(unit / np.sqrt(size) for unit, size in zip(units, found, strict=True)))
+            if all(np.abs(size - 1.0).max(initial=0.0) <= NEAR for size in found):
+                break
         return units
 
-    def _balanced(self, hessian: Any, plane: Any, matrix: Any) -> "Units":
-        own = hessian.largest(self.variables, self.variables)[1]
-        equations, first = plane.largest(self.equations, self.variables)
-        rows, second = matrix.largest(self.rows, self.variables)
-        columns = np.maximum(own, np.maximum(first, second))
-        return Units(
-            *(unit / np.sqrt(np.where(size > 0.0, size, 1.0))
-              for unit, size in zip(self, (columns, equations, rows), strict=True))
-        )  # fmt: skip
+    def _sizes(self, hessian: Any, plane: Any, matrix: Any) -> tuple[Array, Array, Array]:
+        """Return the largest entries of columns and rows; 1 where all are zero."""
+        columns = hessian.columns(self.variables)
+        equations, rows = np.zeros(len(self.equations)), np.zeros(len(self.rows))
+        if len(equations):
+            equations, first = plane.largest(self.equations, self.variables)
+            columns = np.maximum(columns, first)
+        if len(rows):
+            rows, second = matrix.largest(self.rows, self.variables)
+            columns = np.maximum(columns, second)
+        found = (np.where(size > 0.0, size, 1.0) for size in (columns, equations, rows))
+        return next(found), next(found), next(found)
 
 
 class Natural(NamedTuple):
@@ -55,11 +62,11 @@ class Natural(NamedTuple):
         psi, curved = program.polyhedral, bool(abs(program.hessian).max()) if program.dim else False
         force = _largest(D * program.linear)
         walls = [
-            np.abs(wall * unit)[np.isfinite(wall)]
+            _largest((wall * unit)[np.isfinite(wall)])
             for part, unit in ((psi.coordinates, 1.0 / D), (psi.rows, K))
             for wall in (part.lower, part.upper)
         ]
-        points = _smallest([_largest(A * program.plane[1]), force * curved, *(_largest(w) for w in walls)])
+        points = _smallest([_largest(A * program.plane[1]), force * curved, *walls])
         kinks = [D * psi.coordinates.left, D * psi.coordinates.right, psi.rows.left / K, psi.rows.right / K]
         slopes = _smallest([force, points * curved, *(_largest(kink) for kink in kinks)])
         return cls(points, slopes)
@@ -78,6 +85,10 @@ class _Dense:
     def __init__(self, matrix: Array) -> None:
         self._sizes = np.abs(matrix)
 
+    def columns(self, unit: Array) -> Array:
+        """Return the largest sizes of columns of diag(unit) M diag(unit), M symmetric."""
+        return (self._sizes * unit).max(axis=1, initial=0.0) * unit
+
     def largest(self, left: Array, right: Array) -> tuple[Array, Array]:
         """Return the largest sizes of rows and of columns of diag(left) M diag(right)."""
         by_row = (self._sizes * right).max(axis=1, initial=0.0) * left
@@ -89,6 +100,10 @@ class _Sparse:
         entries = sparse.coo_array(matrix)
         self._shape, self._sizes = entries.shape, np.abs(entries.data)
         self._i, self._j = entries.coords
+
+    def columns(self, unit: Array) -> Array:
+        """Return the largest sizes of columns of diag(unit) M diag(unit)."""
+        return self.largest(unit, unit)[1]
 
     def largest(self, left: Array, right: Array) -> tuple[Array, Array]:
         """Return the largest sizes of rows and of columns of diag(left) M diag(right)."""
@@ -103,10 +118,9 @@ class _Diagonal:
     def __init__(self, diagonal: Array) -> None:
         self._sizes = np.abs(diagonal)
 
-    def largest(self, left: Array, right: Array) -> tuple[Array, Array]:
+    def columns(self, unit: Array) -> Array:
         """Return the sizes."""
-        sizes = self._sizes * left * right
-        return sizes, sizes
+        return self._sizes * unit * unit
 
 
 def _sizes(matrix: Any) -> Any:

@@ -4,8 +4,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from tether.arrays import Array
-from tether.polyhedral import Duals
+from tether.arrays import Array, norm
+from tether.polyhedral import Duals, Pieces
 from tether.qp.program import Point, Program
 from tether.qp.units import Natural, Units
 
@@ -42,25 +42,27 @@ class Yardstick:
 
     def _feasibility(self, x: Array) -> float:
         matrix, b = self._program.plane
-        psi, length = self._program.polyhedral, float(np.linalg.norm(x))
-        walls, rows = psi.coordinates, psi.rows
-        z = psi.matrix @ x
-        return max(
-            _relative(np.abs(matrix @ x - b), self._plane * length + np.abs(b) + self._floors.equations),
-            _relative(walls.violation(x), _nearer(x, walls.lower, walls.upper) + self._floors.variables),
-            _relative(
-                rows.violation(z),
-                self._matrix * length + _nearer(z, rows.lower, rows.upper) + self._floors.rows,
-            ),
-        )
+        psi, length = self._program.polyhedral, norm(x)
+        off, beyond = np.abs(matrix @ x - b), psi.coordinates.violation(x)
+        found = [_relative(off, self._plane * length + np.abs(b) + self._floors.equations)]
+        if beyond.any():
+            found.append(_relative(beyond, _nearer(x, psi.coordinates) + self._floors.variables))
+        if psi.couples:
+            z = psi.matrix @ x
+            found.append(
+                _relative(
+                    psi.rows.violation(z), self._matrix * length + _nearer(z, psi.rows) + self._floors.rows
+                )
+            )
+        return max(found)
 
     def _stationarity(self, point: Point) -> float:
         psi = self._program.polyhedral
         terms = (
             self._program.curve(point.x), self._program.linear, point.s,
-            psi.matrix.T @ point.y, -(self._program.plane[0].T @ point.equalities),
+            psi.push(point.y), -(self._program.plane[0].T @ point.equalities),
         )  # fmt: skip
-        size = max(self._slope, *(float(np.abs(term).max(initial=0.0)) for term in terms))
+        size = max(self._slope, *(float(np.max(np.abs(term), initial=0.0)) for term in terms))
         return float(np.abs(sum(terms)).max(initial=0.0)) / size
 
     def _gap(self, point: Point) -> float:
@@ -76,8 +78,9 @@ def _relative(errors: Array, sizes: Array) -> float:
     return float(np.max(errors / np.where(errors > 0.0, sizes, 1.0), initial=0.0))
 
 
-def _nearer(z: Array, lower: Array, upper: Array) -> Array:
+def _nearer(z: Array, pieces: Pieces) -> Array:
     """Return the sizes of numbers and of those walls that are the nearer ones."""
+    lower, upper = pieces.lower, pieces.upper
     wall = np.where(np.abs(z - lower) <= np.abs(upper - z), lower, upper)
     return np.abs(z) + np.where(np.isfinite(wall), np.abs(wall), 0.0)
 
