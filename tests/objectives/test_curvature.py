@@ -10,7 +10,8 @@ from scipy.special import softmax
 import tether
 from tether.curvature import kronecker_parts, unpacked
 from tether.objectives import GLM, FiniteSum, Quadratic, gram
-from tether.objectives.losses import LOSSES
+from tether.objectives import outputs as outputs_module
+from tether.objectives.losses import LOSSES, Loss, Multinomial
 
 N, D, K = 50, 7, 3
 
@@ -84,13 +85,59 @@ def test_every_form_of_every_loss_is_its_definition(loss, make, dtype, full, com
             assert shift == objective.l2
 
 
-def test_samples_in_several_pieces_give_the_same_outputs(monkeypatch):
+@pytest.mark.parametrize("mixed", [True, False])
+def test_samples_in_several_pieces_give_the_same_outputs(monkeypatch, mixed):
     objective = model("multinomial")
     x = np.random.default_rng(1).standard_normal(objective.dim)
     before = [objective.curvature(x, form) for form in ("full", "kronecker")]
-    monkeypatch.setattr("tether.objectives.glm_curvature._BLOCK_NUMBERS", 7 * K**2)
+    monkeypatch.setattr(outputs_module, "_BLOCK_NUMBERS", 7 * K**2)
+    monkeypatch.setattr(outputs_module, "_ROWS_NUMBERS", 1)
+    monkeypatch.setattr(outputs_module, "_FEWEST_ROWS", 7)
+    if not mixed:
+        monkeypatch.setattr(Multinomial, "mixed", Loss.mixed)
     for form, expected in zip(("full", "kronecker"), before, strict=True):
         np.testing.assert_allclose(objective.curvature(x, form), expected, atol=1e-13)
+
+
+def test_hessians_of_outputs_that_are_all_but_certain_lose_nothing():
+    """Curvatures are 1e-12 of the probabilities that they are made of."""
+    rng = np.random.default_rng(0)
+    X, y = rng.uniform(1.0, 2.0, (30, 3)), np.arange(30) % 3
+    objective, x = GLM(X, y, "multinomial"), np.tile([19.0, 1.0, 2.0], 3)
+    found = unpacked(objective.curvature(x, "full"))
+    exact = np.zeros((9, 9))
+    for a in X:
+        p = softmax(a @ x.reshape(3, 3))
+        block = -np.outer(p, p)
+        np.fill_diagonal(block, 0.0)
+        np.fill_diagonal(block, -block.sum(axis=1))
+        exact += np.kron(np.outer(a, a), block) / len(X)
+    np.testing.assert_allclose(found, exact, rtol=1e-10, atol=1e-30)
+
+
+def test_samples_that_are_drawn_by_their_curvature_have_the_right_mean():
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((400, 4))
+    objective = GLM(X, np.arange(400) % K, "multinomial", l2=0.1, sample_weight=rng.random(400))
+    x = 3.0 * rng.standard_normal(objective.dim)
+    full = objective.curvature(x, "kronecker")
+    found = [objective.curvature_of_some(x, "kronecker", 0.2, [0, seed])[0] for seed in range(300)]
+    plain = [objective.curvature(x, "kronecker", rng.choice(400, 80, replace=False)) for _ in range(300)]
+    size = np.linalg.norm(full)
+    assert np.linalg.norm(np.mean(found, axis=0) - full) <= 0.01 * size
+    spread, before = (np.linalg.norm(np.std(many, axis=0)) / size for many in (found, plain))
+    assert spread <= 0.7 * before
+
+
+def test_the_same_samples_are_drawn_for_the_same_seed_and_paid_for():
+    rng = np.random.default_rng(0)
+    objective = GLM(rng.standard_normal((300, 4)), np.arange(300) % K, "multinomial")
+    for form in ("kronecker", "diagonal"):
+        (one, cost), (other, _) = (
+            objective.curvature_of_some(np.ones(4 * K), form, 0.1, [3, 1]) for _ in "ab"
+        )
+        np.testing.assert_array_equal(one, other)
+        assert 30 < cost <= 300 * objective.second_order.price(form)
 
 
 def test_curvature_far_off_is_infinite_without_a_warning():

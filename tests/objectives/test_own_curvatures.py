@@ -153,6 +153,7 @@ FALSE = {
         _changed(OutputsWithHessians, hessians=lambda z, y: np.eye(K) * MANY.hessians(z, y)),
         "hessians that are",
     ),
+    "mixed derivatives of another Hessian": (_changed(OutputsWithHessians, mixed=lambda z, y: z), "mixed"),
     "a concordance too small": (_changed(OwnLogistic, concordance=0.3), "concordance=0.3"),
     "a concordance of squares": (_changed(Quartic, concordance=0.0), "concordance=0"),
     "a concordance of outputs": (_changed(OutputsWithHessians, concordance=0.0), "concordance=0"),

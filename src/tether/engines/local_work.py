@@ -15,7 +15,7 @@ import numpy as np
 from tether.arrays import Array, Indices, norm
 from tether.engines.sampling import Pass, Stream, batches
 from tether.engines.uploads import Upload, check_form
-from tether.objectives.base import Evaluation, Objective
+from tether.objectives.base import Evaluation, Objective, some_of
 from tether.objectives.shares import Shares
 from tether.objectives.walk import Averaging, Walk
 from tether.polyhedral import Pieces
@@ -169,29 +169,28 @@ def _slopes(pieces: Pieces, evaluation: Evaluation, h: Array | None, x: Array) -
 
 def _bend(worker: Worker, asked: Curvature, local: Local, memory: Memory) -> tuple[Local, Memory]:
     """Take second derivatives; a resumed run that asks for them again has paid for them before."""
-    objective, chosen = worker.objective, _share(worker, asked.share)
+    objective = worker.objective
     if asked.above:
         objective = objective.majorised or objective
-    if asked.among is None:
-        curvature = objective.curvature(asked.point, asked.form, chosen)
-    else:
-        curvature = objective.curvature_among(asked.point, asked.among, chosen)
+    curvature, cost = _second_derivatives(worker, objective, asked)
     same = memory.curved is not None and np.array_equal(memory.curved, asked.point)
     if same and memory.above == asked.above:
         return local._replace(curvature=curvature), memory
-    count = objective.n_samples if chosen is None else len(chosen)
-    spent = math.ceil(count * price_of(asked, objective.second_order))
-    local = local._replace(curvature=curvature, gradients=local.gradients + spent)
+    local = local._replace(curvature=curvature, gradients=local.gradients + math.ceil(cost))
     return local, memory._replace(curved=asked.point, above=asked.above)
 
 
-def _share(worker: Worker, share: float) -> Indices | None:
-    """Draw some samples, the same ones whenever they are asked for; None: all."""
-    n_samples = worker.objective.n_samples
-    if share >= 1.0:
-        return None
-    rng = np.random.default_rng([worker.seed, worker.number])
-    return np.sort(rng.choice(n_samples, max(1, math.ceil(share * n_samples)), replace=False))
+def _second_derivatives(worker: Worker, objective: Objective, asked: Curvature) -> tuple[Array, float]:
+    """Return second derivatives of all samples or some, the same ones always, and what they cost."""
+    x, price = asked.point, price_of(asked, objective.second_order)
+    if asked.among is not None:
+        rng = np.random.default_rng([worker.seed, worker.number])
+        batch = some_of(objective.n_samples, asked.share, rng) if asked.share < 1.0 else None
+        count = objective.n_samples if batch is None else len(batch)
+        return objective.curvature_among(x, asked.among, batch), count * price
+    if asked.share < 1.0:
+        return objective.curvature_of_some(x, asked.form, asked.share, [worker.seed, worker.number])
+    return objective.curvature(x, asked.form), objective.n_samples * price
 
 
 def _walk(worker: Worker, request: Descend, memory: Memory) -> tuple[Local, Memory]:

@@ -6,7 +6,7 @@ An objective answers two questions about its data: the full pass (`evaluate`) an
 
 import math
 from abc import ABC, abstractmethod
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -202,6 +202,16 @@ class Objective(ABC):
         """Return the second derivatives at x of F, or of f_B, in a form of `tether.curvature`."""
         raise NotImplementedError(f"{type(self).__name__} has no second derivatives")
 
+    def curvature_of_some(
+        self, x: Array, form: str, share: float, seed: Sequence[int]
+    ) -> tuple[Array, float]:
+        """Return second derivatives at x from a share of the samples, and what they cost in gradients of one.
+
+        The samples are the same ones whenever the seed is the same.
+        """
+        chosen = some_of(self.n_samples, share, np.random.default_rng(seed))
+        return self.curvature(x, form, chosen), len(chosen) * self.second_order.price(form)
+
     def curvature_among(self, x: Array, chosen: Indices, batch: Indices | None = None) -> Array:
         """Return the triangle of the Hessian of some variables at x."""
         raise NotImplementedError(f"{type(self).__name__} has no second derivatives of some variables")
@@ -296,3 +306,9 @@ def defined_shift(objective: Objective, home: Array, shift: Array, batch: Indice
             return 0.5 * shift if halvings else shift
         shift = 0.5 * shift
     return shift
+
+
+def some_of(n_samples: int, share: float, rng: np.random.Generator) -> Indices:
+    """Draw a share of all samples, at least one."""
+    count = min(n_samples, max(1, math.ceil(share * n_samples)))
+    return np.sort(rng.choice(n_samples, count, replace=False))

@@ -5,6 +5,7 @@ with them a variance-reduced step costs what a plain stochastic step costs.
 """
 
 import copy
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, final
 
 import numpy as np
@@ -12,7 +13,7 @@ from numpy.typing import NDArray
 
 from tether import threads
 from tether.arrays import Array, Indices
-from tether.curvature import SecondOrder
+from tether.curvature import KRONECKER, SecondOrder
 from tether.digest import digest_of
 from tether.inputs import sized_matrix, switch
 from tether.lazy import lazy
@@ -23,6 +24,7 @@ from tether.objectives.glm_curvature import (
     curvature_among,
     curvature_of,
     model_of,
+    product_of_some,
     quadratic_of,
     reach_of,
     second_order_of,
@@ -365,6 +367,15 @@ class GLM(Objective):
         """Return the second derivatives of the losses' mean, and l2, at x."""
         require_form(self, form)
         return curvature_of(model_of(self), x, form, batch)
+
+    def curvature_of_some(
+        self, x: Array, form: str, share: float, seed: Sequence[int]
+    ) -> tuple[Array, float]:
+        """Return second derivatives from a share of the samples; for G and S of those that are curved."""
+        if form != KRONECKER:
+            return super().curvature_of_some(x, form, share, seed)
+        require_form(self, form)
+        return product_of_some(model_of(self), x, share, np.random.default_rng(seed))
 
     def curvature_among(self, x: Array, chosen: Indices, batch: Indices | None = None) -> Array:
         """Return the triangle of the Hessian of some variables, of a model with one output."""

@@ -13,13 +13,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tether.arrays import Array, Indices
-from tether.curvature import DIAGONAL, FULL, SecondOrder, diagonal_places, packed, unpacked
+from tether.curvature import DIAGONAL, FULL, SecondOrder, diagonal_places, packed
+from tether.objectives.base import some_of
 from tether.objectives.design import Design
 from tether.objectives.glm_data import chosen, column, shifted
-from tether.objectives.gram import Summed, gram_triangle, is_separable, square_sums, summed
+from tether.objectives.gram import gram_triangle, is_separable, square_sums, summed
 from tether.objectives.losses import Loss
 from tether.objectives.losses.majorised import is_majorised
 from tether.objectives.losses.probe import has_hessians, inside
+from tether.objectives.outputs import as_product, drawn_by_curvature, in_full
 from tether.objectives.prices import (
     price_of_diagonal,
     price_of_hessian,
@@ -31,7 +33,7 @@ from tether.objectives.ridge import Ridge
 if TYPE_CHECKING:
     from tether.objectives.glm import GLM
 
-_BLOCK_NUMBERS = 1 << 21  # of the K x K matrices of samples that are looked at together
+LOOKS = 6  # samples that are looked at for each that second derivatives are taken of
 
 
 class LinearModel(NamedTuple):
@@ -98,6 +100,22 @@ class Predicted(NamedTuple):
         found = self.model.loss.hessians(self.z[begin:end], self.y[begin:end])
         return np.asarray(found, dtype=np.float64) * self.shares[begin:end, None, None]
 
+    def mixed(self) -> Array | None:
+        """Return the u_i whose -u_k u_l are the second derivatives in two outputs, with the shares."""
+        found = self.model.loss.mixed(self.z, self.y)
+        if found is None:
+            return None
+        return np.asarray(found, dtype=np.float64) * np.sqrt(self.shares)[:, None]
+
+    def rows(self, begin: int, end: int) -> slice | Indices:
+        """Return the numbers of some of these samples among all."""
+        return slice(begin, end) if self.batch is None else self.batch[begin:end]
+
+    def among(self, samples: Indices, factors: Array) -> "Predicted":
+        """Return some of these samples, with their shares times factors."""
+        batch = samples if self.batch is None else self.batch[samples]
+        return Predicted(self.model, self.z[samples], self.y[samples], self.shares[samples] * factors, batch)
+
     def triangle(self, factors: Array) -> Array:
         """Return the triangle of the sum of c_i a_i a_i^T over all these samples."""
         some = summed(self.model.design, factors, self.batch)
@@ -116,10 +134,31 @@ def _curvature_of(model: LinearModel, x: Array, form: str, batch: Indices | None
         some = summed(model.design, here.curvatures(), batch)
         return square_sums(some, compiled=model.compiled).ravel() + model.ridge.weights
     if form == FULL:
-        full = here.triangle(here.curvatures()) if model.n_outputs == 1 else _outputs_in_full(here)
+        full = here.triangle(here.curvatures()) if model.n_outputs == 1 else in_full(here)
         full[diagonal_places(model.dim)] += model.ridge.weights
         return full
-    return _kronecker(here)
+    return _as_product(here)
+
+
+def product_of_some(
+    model: LinearModel, x: Array, share: float, rng: np.random.Generator
+) -> tuple[Array, float]:
+    """Return G, S and s at x from about a share of the samples, and what they cost in gradients of one.
+
+    Of as many as are worth looking at those that are curved are drawn: the others hardly count in a mean.
+    """
+    n, count = model.design.n_samples, max(1, math.ceil(share * model.design.n_samples))
+    looked = None if LOOKS * count >= n else some_of(n, LOOKS * share, rng)
+    with np.errstate(all="ignore"):
+        here = model.at(x, looked)
+        drawn, factors = drawn_by_curvature(here, count, float(rng.random()))
+        found = _as_product(here.among(drawn, factors))
+    return found, len(here.z) + len(drawn) * (price_of_kronecker(model.design, model.n_outputs) - 1.0)
+
+
+def _as_product(here: Predicted) -> Array:
+    features, outputs = as_product(here)
+    return np.concatenate([features, packed(outputs), [here.model.ridge.mean]])
 
 
 def curvature_among(model: LinearModel, x: Array, chosen: Indices, batch: Indices | None) -> Array:
@@ -130,39 +169,6 @@ def curvature_among(model: LinearModel, x: Array, chosen: Indices, batch: Indice
         triangle = gram_triangle(some, compiled=model.compiled)
         triangle[diagonal_places(len(chosen))] += np.broadcast_to(model.ridge.weights, len(x))[chosen]
         return triangle
-
-
-def _kronecker(here: Predicted) -> Array:
-    model, k = here.model, here.model.n_outputs
-    outputs, traces = np.zeros((k, k)), np.empty(len(here.z))
-    for begin, end in _pieces(here):
-        blocks = here.blocks(begin, end)
-        outputs += blocks.sum(axis=0)
-        traces[begin:end] = np.einsum("nkk->n", blocks)
-    return np.concatenate([here.triangle(traces), packed(outputs), [model.ridge.mean]])
-
-
-def _outputs_in_full(here: Predicted) -> Array:
-    """Return the Hessian over W.ravel(): for every pair of outputs one sum over the rows."""
-    model, k, d = here.model, here.model.n_outputs, here.model.design.width
-    hessian = np.zeros((d, k, d, k))
-    for begin, end in _pieces(here):
-        blocks = here.blocks(begin, end)
-        rows = slice(begin, end) if here.batch is None else here.batch[begin:end]
-        for one in range(k):
-            for other in range(one + 1):
-                some = Summed(model.design, rows, np.ascontiguousarray(blocks[:, one, other]))
-                pair = unpacked(gram_triangle(some, compiled=model.compiled))
-                hessian[:, one, :, other] += pair
-                if other < one:
-                    hessian[:, other, :, one] += pair
-    return packed(hessian.reshape(d * k, d * k))
-
-
-def _pieces(here: Predicted) -> list[tuple[int, int]]:
-    """Cut samples into ranges whose matrices fit into memory together."""
-    n, step = len(here.z), max(1, _BLOCK_NUMBERS // here.model.n_outputs**2)
-    return [(begin, min(begin + step, n)) for begin in range(0, n, step)]
 
 
 def quadratic_of(model: LinearModel, moment: Array) -> tuple[Array, Array]:

@@ -1,5 +1,6 @@
 """A finite sum times a number, so that workers of unequal size can be averaged plainly."""
 
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any, final
 
@@ -70,6 +71,13 @@ class Weighted(Objective):
     def curvature(self, x: Array, form: str, batch: Indices | None = None) -> Array:
         """Return the weighted second derivatives; of a product G (x) S / trace(S) + s, all three parts."""
         return self.weight * self.objective.curvature(x, form, batch)
+
+    def curvature_of_some(
+        self, x: Array, form: str, share: float, seed: Sequence[int]
+    ) -> tuple[Array, float]:
+        """Return the weighted second derivatives from a share of the samples, and what they cost."""
+        found, cost = self.objective.curvature_of_some(x, form, share, seed)
+        return self.weight * found, cost
 
     def curvature_among(self, x: Array, chosen: Indices, batch: Indices | None = None) -> Array:
         """Return the weighted second derivatives of some variables."""

@@ -52,7 +52,8 @@ class Loss(ABC):
     Notes
     -----
     A class that writes one of the three functions anew and declares no constants has the defaults, also if
-    the class that it derives from had better ones. The same holds for ``hessians`` and ``majorants``.
+    the class that it derives from had better ones. The same holds for ``hessians``, ``mixed`` and
+    ``majorants``.
 
     Examples
     --------
@@ -79,7 +80,7 @@ class Loss(ABC):
     def __init_subclass__(cls, **options: Any) -> None:
         super().__init_subclass__(**options)
         if any(function in cls.__dict__ for function in _FUNCTIONS):
-            for name in (*_CONSTANTS, "hessians", "majorants", "words"):
+            for name in (*_CONSTANTS, "hessians", "mixed", "majorants", "words"):
                 if name not in cls.__dict__:
                     setattr(cls, name, getattr(Loss, name))
 
@@ -121,6 +122,13 @@ class Loss(ABC):
         """Return the matrix of second derivatives of every sample's loss, (n, K, K); None: not known.
 
         For losses with several outputs, whose ``curvatures`` are its diagonals; with one they are all.
+        """
+        return None
+
+    def mixed(self, z: Array, y: Labels) -> Array | None:
+        """Return u, in the shape of z, if every sample's Hessian has -u_k u_l off its diagonal; else None.
+
+        Its rows must sum to 0. That makes Hessians of all variables several times as quick to sum.
         """
         return None
 

@@ -153,6 +153,10 @@ class Multinomial(Loss):
         blocks[:, diagonal, diagonal] += probabilities
         return blocks
 
+    def mixed(self, z: Array, y: Labels) -> Array:
+        """Return p: the Hessian is diag(p) - p p^T."""
+        return _softmax(z)
+
 
 def _labels(y: Any) -> Array:
     found = plain_array("y", y)

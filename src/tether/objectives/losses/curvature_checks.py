@@ -34,6 +34,25 @@ def require_second_derivatives(loss: Loss, probe: Probe) -> None:
         for other in range(outputs if full is not None else 0):
             assert full is not None
             _require_close(loss, "hessians", probe, rates, (full[:, other, k], other))
+    if full is not None and loss.mixed(probe.z[:1].copy(), probe.y[:1]) is not None:
+        _require_mixed(loss, probe, full)
+
+
+def _require_mixed(loss: Loss, probe: Probe, full: Array) -> None:
+    """Compare the Hessians that numbers by output stand for with those that the loss has."""
+    u = called(loss, "mixed", probe.z, probe.y)
+    meant = -u[:, :, None] * u[:, None, :]
+    outputs = np.arange(u.shape[1])
+    meant[:, outputs, outputs] += u * u.sum(axis=1, keepdims=True)
+    wrong = np.abs(full - meant) > _ROUNDING * (np.abs(full).max() + np.abs(meant).max())  # not for NaN
+    if wrong.any():
+        i, k, other = map(int, np.unravel_index(np.argmax(wrong), wrong.shape))
+        raise ValueError(
+            f"loss must have mixed derivatives -u_k u_l in rows that sum to 0, or none, but at "
+            f"the prediction "
+            f"{probe.z[i]} for the label {probe.y[i]} those of {name_of(loss)} say {meant[i, k, other]:g} "
+            f"where its hessians say {full[i, k, other]:g}."
+        )
 
 
 def require_majorants(loss: Loss, near: Probe, far: Probe) -> None:
