@@ -299,7 +299,7 @@ def _sum_of_squares(array: NDArray[Any]) -> float:
         return math.inf
     flat = array.reshape(-1)
     with np.errstate(over="ignore", invalid="ignore"):
-        return float(flat.dot(flat))
+        return float(np.einsum("i,i->", flat, flat, dtype=np.float64))  # BLAS would wake its threads
 
 
 def _require_moderate(name: str, array: NDArray[Any], limit: Limit, place: Callable[[int], Place]) -> float:

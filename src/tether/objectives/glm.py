@@ -353,9 +353,7 @@ class GLM(Objective):
     @lazy
     def second_order(self) -> SecondOrder:
         """What second derivatives cost: all of them, those of one output, or the diagonal."""
-        longest = (
-            0.0 if self.loss.quadratic else self._moment.lengths.longest
-        )  # of no use where nothing bends
+        longest = 0.0 if self.loss.quadratic else self._moment.lengths.longest  # or of no use
         return second_order_of(model_of(self), longest)
 
     @lazy
