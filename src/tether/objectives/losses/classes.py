@@ -34,13 +34,13 @@ class Logistic(Loss):
     def prepare(self, y: Any) -> Labels:
         """Return the labels as -1.0 and 1.0."""
         labels = _labels(y)
-        found = np.unique(labels)
-        if not (np.isin(found, (0.0, 1.0)).all() or np.isin(found, (-1.0, 1.0)).all()):
+        positive = labels == 1.0
+        if not ((positive | (labels == 0.0)).all() or (positive | (labels == -1.0)).all()):
             raise ValueError(
-                f"y must hold 0 and 1, or -1 and 1, for the logistic loss, got {_some(found)}; "
-                f"{_ADVICE}, or use the multinomial loss."
+                "y must hold 0 and 1, or -1 and 1, for the logistic loss, got "
+                f"{_some(np.unique(labels))}; {_ADVICE}, or use the multinomial loss."
             )
-        return np.where(labels > 0.0, 1.0, -1.0)
+        return np.where(positive, 1.0, -1.0)
 
     def floors(self, y: Labels) -> Array | float:
         """Return 0."""
