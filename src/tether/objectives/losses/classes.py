@@ -5,12 +5,12 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from scipy.special import expit
 
 from tether.arrays import Array
 from tether.inputs import plain_array, positive_integer, vector
 from tether.objectives.losses.base import Labels, Loss
 from tether.objectives.losses.majorised import above_softplus
+from tether.objectives.losses.softplus import sigmoid, sigmoid_slope, softplus
 
 _ADVICE = "encode the labels first, for example with sklearn.preprocessing.LabelEncoder"
 
@@ -48,15 +48,15 @@ class Logistic(Loss):
 
     def values(self, z: Array, y: Labels) -> Array:
         """Return log(1 + exp(-y z))."""
-        return np.logaddexp(0.0, -y * z)
+        return softplus(-y * z)
 
     def slopes(self, z: Array, y: Labels) -> Array:
         """Return -y / (1 + exp(y z))."""
-        return -y * expit(-y * z)
+        return -y * sigmoid(-y * z)
 
     def curvatures(self, z: Array, y: Labels) -> Array:
         """Return s (1 - s) with s = 1 / (1 + exp(-z))."""
-        return expit(z) * expit(-z)
+        return sigmoid_slope(z)
 
     def majorants(self, z: Array, y: Labels) -> Array:
         """Return tanh(z / 2) / (2 z)."""

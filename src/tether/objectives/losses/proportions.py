@@ -4,12 +4,13 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from scipy.special import expit, xlogy
+from scipy.special import xlogy
 
 from tether.arrays import Array
 from tether.inputs import vector
 from tether.objectives.losses.base import Labels, Loss
 from tether.objectives.losses.majorised import above_softplus
+from tether.objectives.losses.softplus import sigmoid, sigmoid_slope, softplus
 
 
 @dataclass(frozen=True)
@@ -47,15 +48,15 @@ class Binomial(Loss):
 
     def values(self, z: Array, y: Labels) -> Array:
         """Return log(1 + exp(z)) - y z."""
-        return np.logaddexp(0.0, -np.abs(z)) + np.maximum(z, 0.0) - y * z
+        return softplus(z) - y * z
 
     def slopes(self, z: Array, y: Labels) -> Array:
         """Return s - y with s = 1 / (1 + exp(-z))."""
-        return expit(z) - y
+        return sigmoid(z) - y
 
     def curvatures(self, z: Array, y: Labels) -> Array:
         """Return s (1 - s)."""
-        return expit(z) * expit(-z)
+        return sigmoid_slope(z)
 
     def majorants(self, z: Array, y: Labels) -> Array:
         """Return tanh(z / 2) / (2 z)."""

@@ -3,13 +3,11 @@
 import math
 from dataclasses import dataclass
 
-import numpy as np
-from scipy.special import expit
-
 from tether.arrays import Array
 from tether.inputs import number, positive
 from tether.objectives.losses.base import Labels, Loss
 from tether.objectives.losses.majorised import above_softplus
+from tether.objectives.losses.softplus import sigmoid, sigmoid_slope, softplus
 
 
 @dataclass(frozen=True)
@@ -62,16 +60,16 @@ class SmoothedQuantile(Loss):
 
     def values(self, z: Array, y: Labels) -> Array:
         """Return q (y - z) + h log(1 + exp((z - y) / h))."""
-        return self.quantile * (y - z) + self.bandwidth * np.logaddexp(0.0, (z - y) / self.bandwidth)
+        return self.quantile * (y - z) + self.bandwidth * softplus((z - y) / self.bandwidth)
 
     def slopes(self, z: Array, y: Labels) -> Array:
         """Return 1 / (1 + exp((y - z) / h)) - q."""
-        return expit((z - y) / self.bandwidth) - self.quantile
+        return sigmoid((z - y) / self.bandwidth) - self.quantile
 
     def curvatures(self, z: Array, y: Labels) -> Array:
         """Return s (1 - s) / h with s = 1 / (1 + exp((y - z) / h))."""
         residual = (z - y) / self.bandwidth
-        return expit(residual) * expit(-residual) / self.bandwidth
+        return sigmoid_slope(residual) / self.bandwidth
 
     def majorants(self, z: Array, y: Labels) -> Array:
         """Return tanh(r / (2 h)) / (2 r) with r = z - y."""
