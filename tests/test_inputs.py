@@ -20,6 +20,7 @@ from tether.inputs import (
     positive,
     positive_integer,
     shown,
+    sized_matrix,
     switch,
     vector,
     whole_number,
@@ -198,3 +199,11 @@ def test_what_numpy_cannot_read_is_refused_in_our_words():
 )
 def test_what_was_got_is_shown_on_one_short_line(value, text):
     assert shown(value) == text
+
+
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+def test_the_size_of_a_matrix_bounds_its_squares(dtype):
+    X = np.random.default_rng(0).standard_normal((50, 20)).astype(dtype)
+    for table in (X, np.asfortranarray(X), sparse.csr_array(X)):
+        assert sized_matrix("X", table).squares == pytest.approx(float(np.sum(X**2)), rel=1e-5)
+    assert sized_matrix("X", np.full((2, 2), 1e30, dtype)).squares >= 4e60 * (1 - 1e-6)

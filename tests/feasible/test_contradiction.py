@@ -173,3 +173,12 @@ def test_rounding_is_no_contradiction():
     third = np.array([[1.0, 1.0, 1.0]]) / 3.0
     for slack in (1e-16, 1e-13):
         as_feasible([LinearConstraint(third, 0.1 + slack, INF), Bounds(0, 0.1)], None, 3)
+
+
+def test_no_linear_program_is_solved_where_zero_or_the_nearest_bounds_will_do(monkeypatch):
+    monkeypatch.setattr("tether.feasible.shape.contradiction", None)
+    rows = LinearConstraint(np.diff(np.eye(4), axis=0), 0.0, np.inf)
+    assert as_feasible(rows, None, 4).polyhedral is not None
+    assert as_feasible([rows, Bounds(1.0, 2.0)], None, 4).polyhedral is not None
+    with pytest.raises(TypeError):  # zero is outside, so that there is something to look for
+        as_feasible(LinearConstraint(np.diff(np.eye(4), axis=0), 0.1, np.inf), None, 4)

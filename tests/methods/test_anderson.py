@@ -9,6 +9,7 @@ import pytest
 import tether
 from tether.engines import Problem
 from tether.methods import Anderson, DelayedASVRG, DelayedSVRG, Nesterov, ProxSkipSVRG
+from tether.problem import Cut
 from tether.requests import Arrived, Descend, Measured, Work
 
 LENGTH, SIZE, ETA, DAMPING = 12, 2, 0.3, 1e-8
@@ -80,7 +81,7 @@ def ill_conditioned():
 def test_extrapolation_saves_most_of_the_rounds_on_an_ill_conditioned_problem(ill_conditioned, inner):
     objective, constraint = ill_conditioned
     facts = tether.Serial().facts(Problem(objective, constraint))
-    plain = inner(step_size=inner().prepare(facts._replace(draws=0)).step_size)  # no row comes in shares
+    plain = inner(step_size=inner().prepare(facts._replace(cut=Cut)).step_size)  # no row comes in shares
     with_it = tether.solve(objective, constraint, Anderson(plain), tol=1e-6, max_rounds=400)
     without = tether.solve(objective, constraint, plain, tol=1e-6, max_rounds=400)
     assert with_it.success
@@ -121,7 +122,7 @@ def test_an_undone_stage_starts_again_from_its_point_and_its_dual(
 ):
     inner = ProxSkipSVRG(stage_length=30, interval=interval, batch_size=1, renew=renew)
     facts = tether.Serial().facts(Problem(strongly_convex.objective, strongly_convex.constraint))
-    step = inner.prepare(facts._replace(draws=0)).step_size  # given, so that no row comes in shares
+    step = inner.prepare(facts._replace(cut=Cut)).step_size  # given, so that no row comes in shares
     method = Anderson(replace(inner, step_size=step), memory=memory)
     moments = converse(strongly_convex.objective, strongly_convex.constraint, method, x0)
     undone, longest, point, dual, spoilt = 0, 0, None, None, False

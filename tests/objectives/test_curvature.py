@@ -242,3 +242,21 @@ def test_many_sparse_rows_are_compiled_for(monkeypatch):
     found = unpacked(objective.curvature(x, "full"))
     assert called == [1]
     np.testing.assert_allclose(found, by_loops(objective, x, np.arange(N))[0], atol=1e-13)
+
+
+def test_second_derivatives_of_squares_are_taken_without_predictions(monkeypatch):
+    rng = np.random.default_rng(0)
+    X, chosen = rng.standard_normal((30, 8)), np.array([1, 4, 6])
+    objective = GLM(X, rng.standard_normal(30), "squared", l2=0.5)
+    monkeypatch.setattr(type(objective.design), "predict", None)
+    some = unpacked(objective.curvature_among(rng.standard_normal(8), chosen))
+    np.testing.assert_allclose(some, X[:, chosen].T @ X[:, chosen] / 30 + 0.5 * np.eye(3), rtol=1e-13)
+
+
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+@pytest.mark.parametrize("factor", [0.25, -0.25])
+def test_equal_factors_give_what_different_ones_do(dtype, factor):
+    X = np.random.default_rng(0).standard_normal((40, 5)).astype(dtype)
+    some = gram.summed(GLM(X, np.zeros(40), "squared").design, np.full(40, factor))
+    expected = factor * X.astype(float).T @ X.astype(float)
+    np.testing.assert_allclose(unpacked(gram.gram_triangle(some)), expected, rtol=1e-13, atol=1e-14)

@@ -12,6 +12,7 @@ from tether.objectives import shares
 from tether.objectives.shares import share_counts
 from tether.objectives.walk import Walk, walk_in_numpy
 from tether.polyhedral import Pieces
+from tether.problem import Cut
 
 P = 40
 A = np.random.default_rng(3).standard_normal((3, P))
@@ -142,7 +143,7 @@ def test_shares_halve_the_projections(web_pages, dtype, batch_size):
     X, y = web_pages
     objective = tether.GLM(X.astype(dtype), y, l2=0.1 / len(y))
     constraint = tether.Affine(np.random.default_rng(3).standard_normal((10, X.shape[1])))
-    plain = tether.Serial().facts(Problem(objective, constraint))._replace(draws=0)
+    plain = tether.Serial().facts(Problem(objective, constraint))._replace(cut=Cut)
     step = ProxSkipSVRG(batch_size=batch_size).prepare(plain).step_size
     one_each = tether.solve(objective, constraint, flagship(batch_size=batch_size, step_size=step), tol=1e-6)
     shared = tether.solve(objective, constraint, flagship(batch_size=batch_size), tol=1e-6)

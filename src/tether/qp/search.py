@@ -5,6 +5,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from tether.arrays import Array
 from tether.polyhedral import Duals
 from tether.qp.active_set import ActiveSet, Settled
 from tether.qp.backend import Pace, interior_point
@@ -17,6 +18,7 @@ from tether.qp.yardstick import Yardstick
 
 MOST_SYSTEMS, MOST_COLD_SYSTEMS, FEW_SYSTEMS = 10, 25, 4
 BOLDNESS = 1.0, 1e3, 1e-3  # how much of a point is held, in turn, until that makes a solution
+MISSED = 1e-12  # of the largest variable
 GOOD = 1e-11  # a residual that needs no second attempt
 FIRST, SECOND = 1e-10, 1e-13  # tolerances of interior points
 
@@ -94,8 +96,17 @@ class Search:
         near = Point(
             x, np.zeros(len(self._program.plane[1])), -self._program.gradient(x), np.zeros(psi.rows.size)
         )
-        most = MOST_COLD_SYSTEMS if easy else FEW_SYSTEMS
-        return self._active.search(self._faces.nearest(near), near, most, brisk=not easy)
+        face = self._faces.nearest(near)
+        if easy:
+            return self._active.search(face, near, MOST_COLD_SYSTEMS)
+        found = self._active.search(face, near, FEW_SYSTEMS, brisk=True)
+        return None if found is None or self._just_misses_walls(found.point.x) else found
+
+    def _just_misses_walls(self, x: Array) -> bool:
+        """Say whether variables are free by rounding only: equations hold them where they should be held."""
+        pieces, reach = self._program.polyhedral.coordinates, MISSED * float(np.abs(x).max(initial=0.0))
+        away = [np.abs(x - wall) for wall in (pieces.lower, pieces.upper, 0.0)]
+        return any(bool(((miss > 0.0) & (miss <= reach)).any()) for miss in away)
 
     def _descent(self, form: Form, pace: Pace) -> Descent:
         solved = interior_point(form.standard, pace._replace(seconds=self._deadline - perf_counter()))
