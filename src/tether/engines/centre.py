@@ -116,7 +116,7 @@ class Projector(NamedTuple):
     def _images(self, vectors: Array | None) -> Array | None:
         if vectors is None or self.metric is None:
             return None
-        return np.array([self.metric.tangent(vector) for vector in vectors]).reshape(vectors.shape)
+        return self.metric.images(vectors)
 
 
 class Centre:

@@ -34,10 +34,11 @@ FEW_SAMPLES = 1_000  # below which stages of stochastic steps do not pay
 CHEAP_NEWTON = 30.0  # Newton's method that is likely to cost less goes first, ...
 SINGLE_STEP = 40.0  # ... and one step of it, where that is all it takes: L-BFGS often costs as much
 CHEAP_METRIC = 15.0  # passes: a metric that costs no more is worth having from the start
-INTERPRETED = 10.0  # times the work of a sample in a pass: steps that take longer do not pay
+INTERPRETED = 8.5  # times the work of a sample in a pass: steps that take longer do not pay
 GOOD_PACE = math.log(10.0) / 6.0  # gain of the certificate by cost that needs no comparison
 LARGEST_PROGRAM = 1_500  # variables up to which quadratic programs with a dense Hessian are quick
-PATIENCE = 0.25  # of what Newton's method costs, which the others have in any case
+PATIENCE = 0.2  # of what Newton's method costs, which the others have in any case
+TRIALS = 3.0  # of another method, that what is left must be worth for one
 ACCURACY = 1e-6  # of F, for guesses at how much is left to do
 
 
@@ -236,11 +237,19 @@ class AutoAlgorithm(SwitchingAlgorithm[AutoState]):
             return state
         if running == Running.SKIP and self._has_diagonal and newer:
             return self._begin(state, Running.NEWTON, Reason.QUICKER)
-        if running != Running.LBFGS and pace < state.pace_of_lbfgs:
+        left = self._left(state, reply, pace)
+        if running != Running.LBFGS and self._is_worth(Running.LBFGS, state.pace_of_lbfgs, pace, left):
             return self._begin(state, Running.LBFGS, Reason.QUICKER)
-        if running != Running.SKIP and self.walks and pace < state.pace_of_skip:
-            return self._begin(state, Running.SKIP, Reason.QUICKER)
-        return state
+        walks = running != Running.SKIP and self.walks
+        if not (walks and self._is_worth(Running.SKIP, state.pace_of_skip, pace, left)):
+            return state
+        if late and newer and self.costs.newton < left + self._trial(Running.SKIP):
+            return self._begin(state, Running.NEWTON, Reason.OVERDUE)
+        return self._begin(state, Running.SKIP, Reason.QUICKER)
+
+    def _is_worth(self, other: Running, before: float, pace: float, left: float) -> bool:
+        """Say whether another method was quicker, or is worth a trial where it has not run yet."""
+        return pace < before and (math.isfinite(before) or left > TRIALS * self._trial(other))
 
     def _trial(self, running: Running) -> float:
         """Return the cost after which a method is judged: stages have to learn, a Hessian has to be paid."""
@@ -276,9 +285,16 @@ class AutoAlgorithm(SwitchingAlgorithm[AutoState]):
             skip = self.skip.warm(self.skip.start(state.best, state.skip.inner.clock))
             return state._replace(skip=skip)
         if running == Running.LBFGS:
-            return state._replace(lbfgs=self.lbfgs.start(state.best))
+            return state._replace(lbfgs=self._with_pairs(self.lbfgs.start(state.best), state))
         assert self.newton is not None
-        return state._replace(newton=self.newton.start(state.best))
+        newton = self.newton.start(state.best)
+        return state._replace(newton=newton._replace(inner=self._with_pairs(newton.inner, state)))
+
+    @staticmethod
+    def _with_pairs(new: LBFGSState, state: AutoState) -> LBFGSState:
+        """Return a state with what L-BFGS has learned of curvature before, which is true of F anywhere."""
+        pairs = state.lbfgs
+        return new._replace(steps=pairs.steps, changes=pairs.changes, images=pairs.changes)
 
     def running(self, state: AutoState) -> tuple[Algorithm[Any], Any]:
         """Return the algorithm that runs, and its state."""

@@ -5,11 +5,11 @@ from typing import NamedTuple
 
 from tether.curvature import DIAGONAL, FULL, KRONECKER, length_of
 from tether.methods.newton import NewtonAlgorithm
-from tether.methods.prices import work_of_request
+from tether.methods.prices import price_of_direction, work_of_request
 from tether.problem import Facts
 from tether.requests import Arrived, Reply
 
-ITERATIONS = {FULL: 9.0, KRONECKER: 40.0, DIAGONAL: 30.0}  # of Newton's method, likely
+ITERATIONS = {FULL: 9.0, KRONECKER: 60.0, DIAGONAL: 30.0}  # of Newton's method, likely
 RENEWALS = 2.0  # of the metric
 WALK_PRICE = 2.0  # passes in the time of a walk of as many samples
 ROUND_PRICE = 10.0  # passes in the time of a round, where workers are apart
@@ -37,7 +37,9 @@ class Costs(NamedTuple):
             vectors = length_of(newton.form, facts.dim, newton.outputs) / facts.dim if apart else 0.0
             renewal = a_pass * newton.price + VECTOR_PRICE * vectors
             single = newton.exact and facts.second_order.concordance == 0.0  # a quadratic
-            likely = ITERATIONS[FULL if newton.exact else newton.form] + RENEWALS * renewal
+            iterations = ITERATIONS[FULL if newton.exact else newton.form]
+            beside = a_pass * price_of_direction(newton.form, facts) if newton.outputs > 1 else 0.0
+            likely = iterations * (1.0 + beside) + RENEWALS * renewal
             likely = 2.0 + renewal if single else likely
         return cls(facts.n_samples, a_pass, a_round, likely, single)
 

@@ -5,11 +5,14 @@ import math
 from tether.curvature import DIAGONAL, FORMS, FULL, KRONECKER
 from tether.problem import Facts
 
-MANY_SAMPLES, FEW_SAMPLES = 12, 4  # a column: make a Kronecker metric as good as all do, or good enough
+MANY_SAMPLES, FEW_SAMPLES = 6, 3  # a column: make a Kronecker metric as good as all do, or good enough
 DEAREST_HESSIAN = 150.0  # requests, beyond which its diagonal has to do
 DEAREST_RENEWAL = 5.0  # passes that a Kronecker metric of more than few samples may cost
 PROGRAM_STEPS = 10.0  # factorisations that a quadratic program takes
 PRODUCTS = 15.0  # of a factorisation in a nanosecond
+SMALL_EIGENPROBLEM = 1000.0  # products in the time that each entry of a matrix takes in an eigenproblem
+ROW_ENTRY = 180.0  # the same for each entry of rows that are put into a Kronecker metric
+READ_METRIC, READ_ROWS = 0.45, 1.0  # nanoseconds for each number that a direction in a metric meets
 TALK = 4e5  # nanoseconds that a request takes besides its work
 
 
@@ -46,12 +49,19 @@ def price_of_renewal(form: str, facts: Facts, share: float = 1.0) -> float:
     p, m, width = float(facts.dim), float(facts.equations), facts.dim / facts.second_order.outputs
     products = {
         FULL: p**3 / 3 + m * p * (p + m),
-        KRONECKER: 15.0 * width**3 + m * p * (4.0 * width + m),
+        KRONECKER: width**3 + SMALL_EIGENPROBLEM * width**2 + m * p * (ROW_ENTRY + 0.5 * (width + m)),
         DIAGONAL: m * m * p,
     }[form]
     a_pass = facts.n_samples * work_of_sample(facts)
     taking = share * facts.second_order.price(form) * a_pass
     return (taking + products / PRODUCTS) / work_of_request(facts)
+
+
+def price_of_direction(form: str, facts: Facts) -> float:
+    """Return what a direction in a metric takes, in requests."""
+    p = float(facts.dim)
+    width = {FULL: p, KRONECKER: p / facts.second_order.outputs, DIAGONAL: 1.0}[form]
+    return p * (READ_METRIC * width + READ_ROWS * facts.equations) / work_of_request(facts)
 
 
 def work_of_request(facts: Facts) -> float:

@@ -54,6 +54,12 @@ class LinearModel(NamedTuple):
         """The number of variables."""
         return self.design.width * self.n_outputs
 
+    @property
+    def mixed(self) -> bool:
+        """Whether mixed derivatives are products of numbers by output."""
+        z = inside(self.loss, np.zeros((1, self.n_outputs)))
+        return self.n_outputs > 1 and self.loss.mixed(z, self.y[:1]) is not None
+
     def at(self, x: Array, batch: Indices | None) -> "Predicted":
         """Return the samples of a batch, or all, with their predictions and their shares of the mean."""
         y, weights, offset = (chosen(numbers, batch) for numbers in (self.y, self.weights, self.offset))
@@ -153,7 +159,9 @@ def product_of_some(
         here = model.at(x, looked)
         drawn, factors = drawn_by_curvature(here, count, float(rng.random()))
         found = _as_product(here.among(drawn, factors))
-    return found, len(here.z) + len(drawn) * (price_of_kronecker(model.design, model.n_outputs) - 1.0)
+    return found, len(here.z) + len(drawn) * (
+        price_of_kronecker(model.design, model.n_outputs, model.mixed) - 1.0
+    )
 
 
 def _as_product(here: Predicted) -> Array:
@@ -198,10 +206,11 @@ def second_order_of(model: LinearModel, longest: float) -> SecondOrder:
     """
     design, outputs = model.design, model.n_outputs
     known = outputs == 1 or has_hessians(model.loss, inside(model.loss, np.zeros((1, outputs))), model.y[:1])
+    mixed = known and model.mixed
     rate = 0.0 if model.loss.quadratic else float(model.loss.concordance)
     return SecondOrder(
-        full=price_of_hessian(design, outputs) if known else math.inf,
-        kronecker=price_of_kronecker(design, outputs) if known and outputs > 1 else math.inf,
+        full=price_of_hessian(design, outputs, mixed) if known else math.inf,
+        kronecker=price_of_kronecker(design, outputs, mixed) if known and outputs > 1 else math.inf,
         diagonal=price_of_diagonal(design),
         outputs=outputs,
         concordance=rate * longest if model.convex and math.isfinite(rate) else math.inf,

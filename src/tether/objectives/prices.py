@@ -18,19 +18,28 @@ LARGEST_FULL = 5000  # variables up to which a Hessian is kept in full: a triang
 
 _READ, _READ_OUTPUT = 0.45, 0.16  # a number of a dense row in a pass; for each of several outputs
 _FIND = 1.7  # a number of a sparse row, for each output
-_SAMPLE, _OUTPUT = 36.0, 10.0  # what else a sample takes, and each of several outputs
+_SAMPLE, _OUTPUT = 36.0, 20.0  # what else a sample takes, and each of several outputs
 _PRODUCT, _COPY = 0.027, 0.8  # a product of two numbers in BLAS; a number of a row that BLAS gets
 _PAIR, _CACHED = 0.75, 2500.0  # a product that a place is found for; columns whose triangle slows that down
 _FACTOR, _FILL = 15.0, 2.0  # the factor of a sample; a number of a sparse row that is made dense
 _PLACE = 1.0  # a number of the sum
 _BLOCK = 8.0  # a number of the matrix of second derivatives of one sample's outputs
+_MIXED, _MIXED_PLACE = 0.02, 4.0  # a product of rows for all pairs of outputs; a number of their sum
+_PROBABILITY = 30.0  # an output of a sample whose matrix is made of its probabilities
 _DENSE_SQUARES, _SPARSE_SQUARES = 2.0, 1.25  # the diagonal: a pass without kernels, and with one
 
 
-def price_of_hessian(design: Design, outputs: int = 1) -> float:
-    """Return the price of the full Hessian: one sum of products for each pair of outputs."""
-    if design.width * outputs > LARGEST_FULL:
+def price_of_hessian(design: Design, outputs: int = 1, mixed: bool = False) -> float:
+    """Return the price of the full Hessian: one sum of products for each pair of outputs, or for all pairs.
+
+    One for all is enough where mixed derivatives are products, see `tether.Loss.mixed`, and rows are dense.
+    """
+    dim = design.width * outputs
+    if dim > LARGEST_FULL:
         return math.inf
+    if mixed and not is_sparse(design):
+        sums = _MIXED * dim**2 + _COPY * dim + _MIXED_PLACE * dim**2 / design.n_samples
+        return 1.0 + (sums + _PROBABILITY * outputs) / work_of_gradient(design, outputs)
     pairs = outputs * (outputs + 1) / 2
     return 1.0 + (pairs * _products(design) + _blocks(outputs)) / work_of_gradient(design, outputs)
 
@@ -40,11 +49,12 @@ def price_of_dense_hessian(width: int) -> float:
     return 1.0 + (_FACTOR + _COPY * width + _PRODUCT * width**2) / (_SAMPLE + _READ * width)
 
 
-def price_of_kronecker(design: Design, outputs: int) -> float:
+def price_of_kronecker(design: Design, outputs: int, mixed: bool = False) -> float:
     """Return the price of G and S: one sum of products, and the mean of the samples' matrices."""
     if design.width > LARGEST_FULL or outputs > LARGEST_FULL:
         return math.inf
-    return 1.0 + (_products(design) + _blocks(outputs)) / work_of_gradient(design, outputs)
+    means = _PROBABILITY * outputs if mixed else _blocks(outputs)
+    return 1.0 + (_products(design) + means) / work_of_gradient(design, outputs)
 
 
 def price_of_diagonal(design: Design) -> float:

@@ -18,6 +18,7 @@ class GramRows(Rows):
     """
 
     kind = "dense, by Gram matrix"
+    refines = True
 
     def __init__(self, matrix: Array, stretch: Array | None, gram: UnitGram) -> None:
         self._columns, self._stretch, self._factor = matrix.T, stretch, gram.factor

@@ -29,6 +29,7 @@ class Rows(ABC):
     rank: int | None = None
     redundant: tuple[int, ...] = ()  # rows that the others imply
     independent: bool = False  # no row is near the span of the others for certain, so that any b will do
+    refines: bool = False  # `tangent` projects twice, vectors or columns side by side
     work: float = math.inf  # numbers that a projection reads; infinite where nobody knows
 
     @abstractmethod

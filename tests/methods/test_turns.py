@@ -1,0 +1,30 @@
+"""What methods that take turns hand on, and when a turn is worth it."""
+
+import numpy as np
+
+from tether.methods.auto import Auto
+from tether.methods.reasons import Reason, Running
+
+
+def test_curvature_that_was_learned_is_handed_on(strongly_convex):
+    algorithm = strongly_convex.prepare(Auto())
+    rng, dim = np.random.default_rng(0), strongly_convex.objective.dim
+    steps, changes = rng.standard_normal((2, 3, dim))
+    state = algorithm.start(np.zeros(dim))
+    state = state._replace(lbfgs=state.lbfgs._replace(steps=steps, changes=changes, images=changes))
+    for running, inner in (
+        (Running.LBFGS, lambda state: state.lbfgs),
+        (Running.NEWTON, lambda state: state.newton.inner),
+    ):
+        begun = inner(algorithm._begin(state, running, Reason.QUICKER))
+        assert begun.gradient is None
+        np.testing.assert_array_equal(begun.steps, steps)
+        np.testing.assert_array_equal(begun.changes, changes)
+
+
+def test_a_trial_has_to_be_worth_it_and_a_method_that_was_quicker_does_not(strongly_convex):
+    algorithm = strongly_convex.prepare(Auto())
+    assert algorithm._is_worth(Running.LBFGS, np.inf, 0.1, left=31.0)
+    assert not algorithm._is_worth(Running.LBFGS, np.inf, 0.1, left=29.0)
+    assert algorithm._is_worth(Running.LBFGS, 0.2, 0.1, left=1.0)
+    assert not algorithm._is_worth(Running.LBFGS, 0.05, 0.1, left=100.0)
