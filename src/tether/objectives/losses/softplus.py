@@ -13,6 +13,8 @@ def softplus(z: Array) -> Array:
 
     Examples
     --------
+    >>> import numpy as np
+    >>> from tether.objectives.losses.softplus import softplus
     >>> softplus(np.array([-800.0, 0.0, 800.0])).round(6)
     array([  0.      ,   0.693147, 800.      ])
     """
