@@ -96,11 +96,13 @@ def softmax_slopes(z, s, y):
     outputs, top = z.shape[1], z[s, 0]
     for k in range(1, outputs):
         top = max(top, z[s, k])
-    chosen, total = z[s, y] - top, 0.0
+    chosen, others = z[s, y] - top, 0.0
     for k in range(outputs):
         z[s, k] = math.exp(z[s, k] - top)
-        total += z[s, k]
+        others += z[s, k] if k != y else 0.0
+    own = z[s, y]
+    total = others + own
     for k in range(outputs):
         z[s, k] /= total
-    z[s, y] -= 1.0
-    return math.log(total) - chosen
+    z[s, y] = -others / total
+    return math.log1p(others / own) if others < own else math.log(total) - chosen

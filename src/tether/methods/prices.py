@@ -10,6 +10,7 @@ DEAREST_HESSIAN = 150.0  # requests, beyond which its diagonal has to do
 DEAREST_RENEWAL = 5.0  # passes that a Kronecker metric of more than few samples may cost
 PROGRAM_STEPS = 10.0  # factorisations that a quadratic program takes
 PRODUCTS = 15.0  # of a factorisation in a nanosecond
+PLACE, MIXED_PLACE = 15.0, 60.0  # products in the time of a number of the Hessian; where outputs are mixed
 SMALL_EIGENPROBLEM = 1000.0  # products in the time that each entry of a matrix takes in an eigenproblem
 ROW_ENTRY = 180.0  # the same for each entry of rows that are put into a Kronecker metric
 READ_METRIC, READ_ROWS = 0.45, 1.0  # nanoseconds for each number that a direction in a metric meets
@@ -47,8 +48,9 @@ def price_of_renewal(form: str, facts: Facts, share: float = 1.0) -> float:
     A request is a pass, and what the conversation about it takes; that counts where there is little data.
     """
     p, m, width = float(facts.dim), float(facts.equations), facts.dim / facts.second_order.outputs
+    place = PLACE if facts.second_order.outputs == 1 else MIXED_PLACE
     products = {
-        FULL: p**3 / 3 + m * p * (p + m),
+        FULL: p**3 / 3 + place * p**2 + m * p * (p + m),
         KRONECKER: width**3 + SMALL_EIGENPROBLEM * width**2 + m * p * (ROW_ENTRY + 0.5 * (width + m)),
         DIAGONAL: m * m * p,
     }[form]

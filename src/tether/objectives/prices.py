@@ -3,7 +3,8 @@
 A pass reads a row, for each output, and takes some time for a sample whatever its length. A sum of products
 takes the square of a row's length: for dense rows in BLAS, which takes some dozen products while a pass reads
 a number, for sparse ones in a kernel that finds one place after the other, the longer the larger the triangle
-is. To that come a copy of each dense row, times its factor, and for all samples together the triangle.
+is. To that comes a copy of each dense row, times its factor. The triangle of all samples together is no matter
+of samples: `tether.methods.prices` counts it with its factorisation.
 
 The constants below are nanoseconds of one core that was measured. Only their ratios count, and those hold
 elsewhere about as well as operations can be counted.
@@ -22,9 +23,8 @@ _SAMPLE, _OUTPUT = 36.0, 20.0  # what else a sample takes, and each of several o
 _PRODUCT, _COPY = 0.027, 0.8  # a product of two numbers in BLAS; a number of a row that BLAS gets
 _PAIR, _CACHED = 0.75, 2500.0  # a product that a place is found for; columns whose triangle slows that down
 _FACTOR, _FILL = 15.0, 2.0  # the factor of a sample; a number of a sparse row that is made dense
-_PLACE = 1.0  # a number of the sum
 _BLOCK = 8.0  # a number of the matrix of second derivatives of one sample's outputs
-_MIXED, _MIXED_PLACE = 0.02, 4.0  # a product of rows for all pairs of outputs; a number of their sum
+_MIXED = 0.02  # a product of rows for all pairs of outputs
 _PROBABILITY = 30.0  # an output of a sample whose matrix is made of its probabilities
 _DENSE_SQUARES, _SPARSE_SQUARES = 2.0, 1.25  # the diagonal: a pass without kernels, and with one
 
@@ -38,7 +38,7 @@ def price_of_hessian(design: Design, outputs: int = 1, mixed: bool = False) -> f
     if dim > LARGEST_FULL:
         return math.inf
     if mixed and not is_sparse(design):
-        sums = _MIXED * dim**2 + _COPY * dim + _MIXED_PLACE * dim**2 / design.n_samples
+        sums = _MIXED * dim**2 + _COPY * dim
         return 1.0 + (sums + _PROBABILITY * outputs) / work_of_gradient(design, outputs)
     pairs = outputs * (outputs + 1) / 2
     return 1.0 + (pairs * _products(design) + _blocks(outputs)) / work_of_gradient(design, outputs)
@@ -82,7 +82,7 @@ def _products(design: Design) -> float:
         one = _PAIR * pairs_of(design) / n * (1.0 + (width / _CACHED) ** 2)
     else:
         one = _PRODUCT * width**2 + (_COPY + _FILL * stored) * width
-    return _FACTOR + one + _PLACE * width**2 / n
+    return _FACTOR + one
 
 
 def _blocks(outputs: int) -> float:

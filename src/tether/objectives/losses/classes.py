@@ -129,16 +129,20 @@ class Multinomial(Loss):
         return 0.0
 
     def values(self, z: Array, y: Labels) -> Array:
-        """Return log sum_k exp(z_k) - z_y."""
-        top = z.max(axis=1)
-        total = np.exp(z - top[:, None]).sum(axis=1)
-        return np.log(total) + top - z[np.arange(len(z)), y]
+        """Return log sum_k exp(z_k) - z_y, exact also where it is next to 0."""
+        numbers, others = _parts(z, y)
+        rows = np.arange(len(z))
+        own = numbers[rows, y]
+        far = np.log(others + own) + z.max(axis=1) - z[rows, y]
+        return np.where(others < own, np.log1p(others / np.where(own > 0.0, own, 1.0)), far)
 
     def slopes(self, z: Array, y: Labels) -> Array:
-        """Return the class probabilities minus 1 at the true class."""
-        slopes = _softmax(z)
-        slopes[np.arange(len(z)), y] -= 1.0
-        return slopes
+        """Return the class probabilities, at the true class less 1: minus those of the others."""
+        slopes, others = _parts(z, y)
+        rows = np.arange(len(z))
+        total = others + slopes[rows, y]
+        slopes[rows, y] = -others
+        return slopes / total[:, None]
 
     def curvatures(self, z: Array, y: Labels) -> Array:
         """Return the diagonal p_k (1 - p_k) of the Hessian in z."""
@@ -171,6 +175,14 @@ def _labels(y: Any) -> Array:
 def _some(found: Array) -> str:
     shown = ", ".join(f"{label:g}" for label in found[:5])
     return f"{{{shown}{', ...' if len(found) > 5 else ''}}}"
+
+
+def _parts(z: Array, y: Labels) -> tuple[Array, Array]:
+    """Return exp(z_k) over that of the largest, and their sum over all classes but the true one."""
+    numbers = np.exp(z - z.max(axis=1, keepdims=True))
+    apart = numbers.copy()
+    apart[np.arange(len(z)), y] = 0.0
+    return numbers, apart.sum(axis=1)
 
 
 def _softmax(z: Array) -> Array:
