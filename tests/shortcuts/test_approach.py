@@ -62,7 +62,7 @@ def test_what_the_steps_cost_is_counted(loss, monkeypatch):
     assert counts.projections >= counts.stages
 
 
-@pytest.mark.parametrize("limits", [{"max_rounds": 100}, {"max_passes": 150}, {"max_seconds": 0.9}])
+@pytest.mark.parametrize("limits", [{"max_rounds": 100}, {"max_passes": 60}, {"max_seconds": 0.9}])
 def test_budgets_that_may_be_met_keep_the_run_in_the_loop(limits):
     objective, constraint = problem("logistic", 1)
     sol = tether.solve(objective, constraint, **limits)

@@ -18,7 +18,7 @@ from tether.objectives.design import BLOCK, COMPILE_FROM, DenseDesign, Design, S
 
 _FEW_ROWS, _MANY_ROWS = 1024, 2048  # that BLAS gets together: adding up results then takes no time
 _MANY_WIDTH = 500  # columns from which it gets many
-_BLAS_WIDTH = 1000  # columns from which BLAS shares a product among its threads better than we do blocks
+BLAS_WIDTH = 1000  # columns from which BLAS shares a product among its threads better than we do blocks
 _SPARSE_SHARE = 0.05  # of all pairs of columns that rows may have before dense products are faster
 _MOST_NUMBERS = 1 << 26  # of the triangles that threads sum up, each its own
 
@@ -122,9 +122,10 @@ def _dense_sum(some: Summed) -> Array:
     """Return the sum as a matrix, by blocks of rows."""
     n, width = len(some.factors), some.design.width
     rows = _FEW_ROWS if width < _MANY_WIDTH else _MANY_ROWS
-    if n <= rows and width < _BLAS_WIDTH:
-        return _sum_of_blocks(some, rows)
-    if width >= _BLAS_WIDTH and not threads.all_taken():
+    if n <= rows and width < BLAS_WIDTH:
+        with threads.one_blas_thread():
+            return _sum_of_blocks(some, rows)
+    if width >= BLAS_WIDTH and not threads.all_taken():
         with threads.all_blas_threads():
             return _sum_of_blocks(some, rows)
     parts = max(1, min(threads.CORES, n // rows))

@@ -14,7 +14,7 @@ import numpy as np
 from tether import threads
 from tether.arrays import Array, Indices
 from tether.curvature import packed, unpacked
-from tether.objectives.gram import Summed, gram_triangle, is_sparse
+from tether.objectives.gram import BLAS_WIDTH, Summed, gram_triangle, is_sparse
 
 if TYPE_CHECKING:
     from tether.objectives.glm_curvature import Predicted
@@ -109,9 +109,13 @@ def _by_rows(here: "Predicted", mixed: Array) -> Array:
             total += flat.T @ flat
         return total
 
-    with threads.one_blas_thread():
-        sums = threads.share(work, n, max(1, min(threads.CORES, n // step)))
-    products = sum(sums[1:], sums[0]).reshape(k, d, k, d)
+    if k * d >= BLAS_WIDTH and not threads.all_taken():  # one sum, which takes memory, by all threads
+        with threads.all_blas_threads():
+            products = work(0, 0, n).reshape(k, d, k, d)
+    else:
+        with threads.one_blas_thread():
+            sums = threads.share(work, n, max(1, min(threads.CORES, n // step)))
+        products = sum(sums[1:], sums[0]).reshape(k, d, k, d)
     outputs = np.arange(k)
     products[outputs, :, outputs, :] = 0.0
     apart = products.sum(axis=2)

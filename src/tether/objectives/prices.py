@@ -3,8 +3,8 @@
 A pass reads a row, for each output, and takes some time for a sample whatever its length. A sum of products
 takes the square of a row's length: for dense rows in BLAS, which takes some dozen products while a pass reads
 a number, for sparse ones in a kernel that finds one place after the other, the longer the larger the triangle
-is. To that comes a copy of each dense row, times its factor. The triangle of all samples together is no matter
-of samples: `tether.methods.prices` counts it with its factorisation.
+is. To that comes a copy of each dense row, times its factor. The triangle of all samples together is no
+matter of samples: `tether.methods.prices` counts it with its factorisation.
 
 The constants below are nanoseconds of one core that was measured. Only their ratios count, and those hold
 elsewhere about as well as operations can be counted.

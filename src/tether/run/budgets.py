@@ -13,7 +13,7 @@ from tether.run.solution import Status
 from tether.run.turn import Question, Run, price_of_gradient, price_of_step
 
 DEFAULT_PASSES = 1000.0
-AMPLE_PASSES, AMPLE_SECONDS = 200.0, 1.0  # for a start next to the minimum, see `tether.shortcuts.approach`
+AMPLE_SECONDS = 1.0  # for a start next to the minimum, see `tether.shortcuts.approach`
 
 
 class Budgets(NamedTuple):
@@ -33,9 +33,8 @@ class Budgets(NamedTuple):
 
     @property
     def ample(self) -> bool:
-        """Whether some steps beside the run are sure not to reach them."""
-        passes, seconds = self.max_passes or math.inf, self.max_seconds or math.inf
-        return self.max_rounds is None and passes >= AMPLE_PASSES and seconds >= AMPLE_SECONDS
+        """Whether rounds and seconds leave room for some steps before the run."""
+        return self.max_rounds is None and (self.max_seconds or math.inf) >= AMPLE_SECONDS
 
     def spent(self, counts: Counts, seconds: float, facts: Facts) -> Status | None:
         """Return the budget that is used up, if one is."""

@@ -109,7 +109,8 @@ class Opening:
         algorithm, approach = way.method.prepare(facts), None
         fresh = not (warm or way.direct)  # a start that the user gave is looked at first
         if self.engine.local and fresh and budgets is not None and budgets.ample:
-            approach = approached(way.problem, algorithm, facts, way.inner, start)
+            passes = budgets.max_passes or math.inf
+            approach = approached(way.problem, algorithm, facts, way.inner, start, passes)
         conversation = Conversation(
             way.problem,
             self.engine,
@@ -161,15 +162,17 @@ class Opening:
 
 
 def begun_near(conversation: Conversation, approach: Approach, known: bool) -> Run:
-    """Begin next to the minimum; ``known`` says that the steps began where accuracies are relative to."""
-    run, algorithm = conversation.begin(approach.point, warm=False), conversation.algorithm
+    """Begin where steps before the run led; ``known``: accuracies are relative to where these began."""
+    algorithm, converged = conversation.algorithm, approach.point is not None
     assert isinstance(algorithm, AutoAlgorithm)
-    value, size = approach.first.value, abs(approach.first.value)
+    run = conversation.begin(approach.start if approach.point is None else approach.point, warm=False)
+    value = approach.first.value
+    reference = Reference(value, abs(value), approach.slope, approach.start)
     return run._replace(
-        state=algorithm.after(run.state, approach.steps),
-        counts=run.counts.plus(approach.work, approach.steps),
-        first=value,
-        reference=Reference(value, size, approach.slope, approach.start) if known else None,
+        state=algorithm.after(run.state, approach.steps) if converged else run.state,
+        counts=run.counts.plus(approach.work, approach.steps if converged else 0),
+        first=value if converged else None,
+        reference=reference if known and converged else None,
     )
 
 

@@ -9,6 +9,7 @@ believed of what was found, and the run begins where it would have.
 
 import math
 from collections.abc import Callable
+from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
@@ -17,7 +18,6 @@ from scipy.linalg.lapack import dpotrf, dpotrs
 from tether.arrays import Array, norm
 from tether.constraints import Constraint
 from tether.methods.auto import AutoAlgorithm
-from tether.methods.newton import NewtonAlgorithm
 from tether.methods.prices import work_of_request
 from tether.metric import Metric, NotFinite, metric_of
 from tether.objectives import Evaluation, Objective
@@ -40,62 +40,100 @@ Map = Callable[[Array], Array]
 
 
 class Approach(NamedTuple):
-    """Where some steps led, what they cost, and F where they began."""
+    """What became of steps before the run: what they cost, where they led, and F where they began."""
 
-    point: Array
-    steps: int
     work: Work
     start: Array
     first: Evaluation
     slope: float  # ||P grad F|| at the start
+    steps: int = 0
+    point: Array | None = None  # None: they did not converge, and the run begins where it would have
 
 
 class Stand(NamedTuple):
-    """A feasible point with F and its slope, and what it took to get there."""
+    """A feasible point with F, its slope, and P_H with the Hessian of a step before."""
 
     point: Array
     value: float
     tangent: Array  # P grad F
-    looks: int = 1  # evaluations of F
-    bends: int = 0  # second derivatives taken
-    image: Map | None = None  # P_H, H taken a step before
+    image: Map | None = None
+
+
+@dataclass
+class Data:
+    """The problem's functions, counted."""
+
+    problem: Problem
+    form: str
+    looks: int = 0
+    bends: int = 0
+
+    def tangent(self, there: Evaluation) -> Array:
+        """Return P grad F."""
+        return self.problem.constraint.tangent(there.gradient)
+
+    def evaluate(self, x: Array) -> Evaluation:
+        """Return F and its gradient."""
+        self.looks += 1
+        return self.problem.objective.evaluate(x)
+
+    def image(self, objective: Objective, x: Array) -> Map | None:
+        """Return P_H for the second derivatives at x; None where they are not positive."""
+        self.bends += 1
+        constraint = self.problem.constraint
+        metric = metric_of(self.form, objective.curvature(x, self.form), len(x))
+        within = _by_elimination(constraint, metric) if metric.exact else None
+        if within is not None:
+            return within
+        tangent = constraint.in_metric(metric)
+        return tangent.tangent if tangent.exact else None
 
 
 def approached(
-    problem: Problem, algorithm: object, facts: Facts, asked: Tolerance, start: Array
+    problem: Problem,
+    algorithm: object,
+    facts: Facts,
+    asked: Tolerance,
+    start: Array,
+    max_passes: float = math.inf,
 ) -> Approach | None:
-    """Return where Newton's steps from a point lead; None where they are no shortcut or do not converge."""
+    """Return what became of Newton's steps from a point; None where they are no shortcut.
+
+    They are not begun where budgets leave no room for as many as may be taken.
+    """
     if not isinstance(algorithm, AutoAlgorithm) or algorithm.newton is None or not facts.proven_convex:
         return None
-    newton = algorithm.newton
+    newton, price = algorithm.newton, facts.second_order.price(algorithm.newton.form)
     dear = (1.0 + newton.price) * work_of_request(facts) > DEAREST_STEP
     if not (algorithm.begins_with_newton and newton.exact) or dear or facts.dim > LARGEST_SIZE:
         return None
+    if STEPS * 2.0 * (CUTS + 1 + price) > max_passes:  # what they cost at most
+        return None
+    data, x = Data(problem, newton.form), problem.constraint.project(start)
     with np.errstate(all="ignore"):
-        try:
-            return _taken(problem, newton, facts, asked, problem.constraint.project(start))
-        except NotFinite:
-            return None
+        first = data.evaluate(x)
+        here = Stand(x, first.value, data.tangent(first))
+        slope = norm(here.tangent)
+        accuracy = asked.times(SHARE if math.isfinite(newton.concordance) else STRAIGHT_SHARE)
+        steps, point = _taken(data, here, accuracy)
+    work = Work(0, math.ceil((data.looks + data.bends * price) * facts.n_samples), steps, steps)
+    return Approach(work, x, first, slope, steps, point)
 
 
-def _taken(
-    problem: Problem, newton: NewtonAlgorithm, facts: Facts, asked: Tolerance, start: Array
-) -> Approach | None:
-    """Take steps until the gap is likely to be small enough."""
-    first = problem.objective.evaluate(start)
-    here = Stand(start, first.value, problem.constraint.tangent(first.gradient))
-    slope = norm(here.tangent)
-    accuracy = asked.times(SHARE if math.isfinite(newton.concordance) else STRAIGHT_SHARE)
+def _taken(data: Data, here: Stand, accuracy: Tolerance) -> tuple[int, Array | None]:
+    """Take steps until the gap is likely to be small enough; return how many, and their end if it is."""
+    first = here.value
     for step in range(STEPS):
-        if _is_near(here, first.value, accuracy):
-            passes = here.looks + here.bends * facts.second_order.price(newton.form)
-            work = Work(0, math.ceil(passes * facts.n_samples), step, step)
-            return Approach(here.point, step, work, start, first, slope)
-        there = _further(problem, newton.form, here)
+        if _is_near(here, first, accuracy):
+            return step, here.point
+        try:
+            there = _further(data, here)
+        except NotFinite:
+            there = None
         if there is None:
-            return None
+            return step, None
         here = there
-    return None
+    return STEPS, None
 
 
 def _is_near(here: Stand, first: float, accuracy: Tolerance) -> bool:
@@ -106,26 +144,31 @@ def _is_near(here: Stand, first: float, accuracy: Tolerance) -> bool:
     return left >= 0.0 and accuracy.allows(left, max(size, min(first - here.value, LARGEST_FALL * size)))
 
 
-def _further(problem: Problem, form: str, here: Stand) -> Stand | None:
+def _further(data: Data, here: Stand) -> Stand | None:
     """Return the end of Newton's step, or where that leads too far of one with a model above F, if any."""
-    there = _stepped(problem, here, _image(problem.objective, problem.constraint, form, here.point))
-    majorised = problem.objective.majorised if there is None else None
+    objective = data.problem.objective
+    there = _stepped(data, here, data.image(objective, here.point))
+    majorised = objective.majorised if there is None else None
     if majorised is None:
         return there
-    image = _image(majorised, problem.constraint, form, here.point)
-    looks, bends = here.looks + CUTS + 1, here.bends + 1
-    there = _stepped(problem, here._replace(looks=looks, bends=bends), image)
+    there = _stepped(data, here, data.image(majorised, here.point))
     return None if there is None else there._replace(image=None)
 
 
-def _image(objective: Objective, constraint: Constraint, form: str, x: Array) -> Map | None:
-    """Return P_H for the second derivatives at x; None where they are not positive."""
-    metric = metric_of(form, objective.curvature(x, form), len(x))
-    within = _by_elimination(constraint, metric) if metric.exact else None
-    if within is not None:
-        return within
-    tangent = constraint.in_metric(metric)
-    return tangent.tangent if tangent.exact else None
+def _stepped(data: Data, here: Stand, image: Map | None) -> Stand | None:
+    """Return the end of a step, cut where F did not fall; None where it would have to be cut too often."""
+    direction = None if image is None else image(here.tangent)
+    slope = 0.0 if direction is None else float(direction @ here.tangent)
+    if direction is None or not slope > 0.0:
+        return None
+    length, rounding = 1.0, VALUE_ROUNDING * abs(here.value)
+    for _ in range(CUTS + 1):
+        x = here.point - length * direction
+        there = data.evaluate(x)
+        if there.value <= here.value - DECREASE * length * slope + rounding:
+            return Stand(x, there.value, data.tangent(there), image)
+        length *= 0.5
+    return None
 
 
 def _by_elimination(constraint: Constraint, metric: Metric) -> Map | None:
@@ -144,20 +187,3 @@ def _by_elimination(constraint: Constraint, metric: Metric) -> Map | None:
         return own(metric.colour(w - dpotrs(factor, rows @ w, lower=1)[0] @ rows))
 
     return image
-
-
-def _stepped(problem: Problem, here: Stand, image: Map | None) -> Stand | None:
-    """Return the end of a step, cut where F did not fall; None where it would have to be cut too often."""
-    direction = None if image is None else image(here.tangent)
-    slope = 0.0 if direction is None else float(direction @ here.tangent)
-    if direction is None or not slope > 0.0:
-        return None
-    length, rounding = 1.0, VALUE_ROUNDING * abs(here.value)
-    for looks in range(here.looks + 1, here.looks + CUTS + 2):
-        x = here.point - length * direction
-        there = problem.objective.evaluate(x)
-        if there.value <= here.value - DECREASE * length * slope + rounding:
-            tangent = problem.constraint.tangent(there.gradient)
-            return Stand(x, there.value, tangent, looks, here.bends + 1, image)
-        length *= 0.5
-    return None

@@ -14,6 +14,7 @@ from tether.objectives.losses.probe import Probe, called, has_hessians, name_of,
 
 _STEPS = (1e-4, 1e-6)  # of finite differences: one of them agrees if no kink is near
 _ROUNDING = 1e-9
+_SINGLE = 1e-6  # the same for numbers that may be in single precision
 
 
 class Rate(NamedTuple):
@@ -44,14 +45,13 @@ def _require_mixed(loss: Loss, probe: Probe, full: Array) -> None:
     meant = -u[:, :, None] * u[:, None, :]
     outputs = np.arange(u.shape[1])
     meant[:, outputs, outputs] += u * u.sum(axis=1, keepdims=True)
-    wrong = np.abs(full - meant) > _ROUNDING * (np.abs(full).max() + np.abs(meant).max())  # not for NaN
+    wrong = np.abs(full - meant) > _SINGLE * (np.abs(full).max() + np.abs(meant).max())  # not for NaN
     if wrong.any():
         i, k, other = map(int, np.unravel_index(np.argmax(wrong), wrong.shape))
         raise ValueError(
-            f"loss must have mixed derivatives -u_k u_l in rows that sum to 0, or none, but at "
-            f"the prediction "
-            f"{probe.z[i]} for the label {probe.y[i]} those of {name_of(loss)} say {meant[i, k, other]:g} "
-            f"where its hessians say {full[i, k, other]:g}."
+            "loss must have mixed derivatives -u_k u_l in rows that sum to 0, or none, but at the prediction "
+            f"{probe.z[i]} for the label {probe.y[i]} those of {name_of(loss)} say {meant[i, k, other]:.9g} "
+            f"where its hessians say {full[i, k, other]:.9g}."
         )
 
 
