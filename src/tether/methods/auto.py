@@ -58,6 +58,8 @@ class AutoState(NamedTuple):
     due: float = 0.0  # when it is judged
     start: float = math.inf  # the certificate when it began
     first: float = math.inf  # the certificate where the run began
+    judged: float = 0.0  # spent when the running method was last judged, or began
+    then: float = math.inf  # the certificate at that time
     pace_of_newton: float = math.inf  # gain by cost when it was last judged; infinite: it was not
     pace_of_skip: float = math.inf
     pace_of_lbfgs: float = math.inf
@@ -231,7 +233,9 @@ class AutoAlgorithm(SwitchingAlgorithm[AutoState]):
         state = state._replace(**seen, due=state.spent + self._trial(running))
         late = state.spent >= PATIENCE * self.costs.newton
         newer = running != Running.NEWTON and pace < state.pace_of_newton
-        if late and newer and self.costs.newton < self._left(state, reply, pace):
+        lately = min(pace, _pace_lately(state))
+        state = state._replace(judged=state.spent, then=state.certificate)
+        if late and newer and self.costs.newton < self._left(state, reply, lately):
             return self._begin(state, Running.NEWTON, Reason.OVERDUE)
         if pace >= GOOD_PACE:
             return state
@@ -279,6 +283,8 @@ class AutoAlgorithm(SwitchingAlgorithm[AutoState]):
             stages=stages,
             mark=state.spent,
             start=state.certificate,
+            judged=state.spent,
+            then=state.certificate,
             due=state.spent + self._trial(running),
         )
         if running == Running.SKIP:
@@ -324,6 +330,13 @@ def _pace(state: AutoState) -> float:
     if not 0.0 < state.certificate < math.inf:
         return math.inf if state.certificate == 0.0 else 0.0
     return math.log(state.start / state.certificate) / (state.spent - state.mark)
+
+
+def _pace_lately(state: AutoState) -> float:
+    """Return the same since the running method was last judged: that of L-BFGS falls as it goes on."""
+    if not 0.0 < state.certificate < state.then < math.inf:
+        return 0.0 if state.then == state.certificate else math.inf
+    return math.log(state.then / state.certificate) / (state.spent - state.judged)
 
 
 def _seen(state: AutoState, reply: Measured) -> AutoState:

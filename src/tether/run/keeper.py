@@ -19,7 +19,7 @@ from tether.run.turn import Run
 
 log = logging.getLogger("tether")
 
-FORMAT = 7
+FORMAT = 8
 WORDS = {
     "method": "another method",
     "seed": "another seed",
