@@ -116,7 +116,7 @@ def test_sums_shared_among_threads_are_the_same_every_time(kind, monkeypatch):
 
 
 def test_wide_rows_are_left_to_all_threads_of_blas(monkeypatch):
-    monkeypatch.setattr(gram, "_BLAS_WIDTH", 10)
+    monkeypatch.setattr(gram, "BLAS_WIDTH", 10)
     design, c = as_design(rows("dense")), np.random.default_rng(4).random(N)
     entered = []
     real = threads.all_blas_threads
