@@ -125,3 +125,28 @@ def test_a_kept_run_is_the_same_again(tmp_path):
     plain = tether.solve(objective, constraint)
     assert first.counts == plain.counts and np.array_equal(first.x, plain.x)
     assert np.array_equal(again.x, first.x) and again.counts.gradients == first.counts.gradients
+
+
+@pytest.mark.parametrize(
+    ("loss", "n", "p", "m"), [("multinomial", 5, 150, 0), ("poisson", 2, 300, 2), ("logistic", 1, 200, 2)]
+)
+def test_few_samples_of_many_variables_keep_to_the_passes_that_are_allowed(loss, n, p, m):
+    rng = np.random.default_rng(7)
+    X, y = rng.standard_normal((n, p)), rng.integers(0, 2, n)
+    objective = tether.GLM(X, y, loss, l2=0.1, **({"n_classes": 4} if loss == "multinomial" else {}))
+    rows = rng.standard_normal((m, objective.dim))
+    constraint = tether.Affine(rows, 0.1 * rows @ rng.standard_normal(objective.dim)) if m else None
+    for limit in (20, 200, None):
+        sol = tether.solve(objective, constraint, max_passes=limit)
+        assert sol.counts.gradients <= (limit or 1000) * n
+    assert sol.success
+
+
+def test_steps_that_do_not_converge_are_counted():
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((50, 4))
+    objective = tether.GLM(X, X[:, 0] > 0)
+    stepped = tether.solve(objective, max_passes=500)
+    looped = tether.solve(objective, max_passes=500, max_rounds=10**6)
+    assert stepped.status is looped.status is tether.Status.DIVERGED
+    assert stepped.counts.gradients > looped.counts.gradients
