@@ -62,6 +62,21 @@ def by_loops(objective, x, batch):
 
 @pytest.mark.parametrize("compiled", [False, True], ids=["plain", "compiled"])
 @pytest.mark.parametrize("full", [False, True], ids=["bare", "weights-intercept-l2"])
+@pytest.mark.parametrize("make", [np.asarray, sparse.csr_array], ids=["dense", "csr"])
+@pytest.mark.parametrize("loss", LOSSES)
+def test_an_expansion_is_a_value_a_gradient_and_a_hessian(loss, make, full, compiled):
+    objective = model(loss, make, full=full)
+    if compiled:
+        objective.compile()
+    x = 0.3 * np.random.default_rng(1).standard_normal(objective.dim)
+    there, (value, gradient, hessian) = objective.evaluate(x), objective.expansion(x)
+    assert value == pytest.approx(there.value, rel=1e-13)
+    np.testing.assert_allclose(gradient, there.gradient, rtol=1e-11, atol=1e-13)
+    np.testing.assert_allclose(hessian(), unpacked(objective.curvature(x, "full")), rtol=1e-11, atol=1e-13)
+
+
+@pytest.mark.parametrize("compiled", [False, True], ids=["plain", "compiled"])
+@pytest.mark.parametrize("full", [False, True], ids=["bare", "weights-intercept-l2"])
 @pytest.mark.parametrize("dtype", [np.float64, np.float32], ids=["double", "single"])
 @pytest.mark.parametrize("make", [np.asarray, sparse.csr_array], ids=["dense", "csr"])
 @pytest.mark.parametrize("loss", LOSSES)

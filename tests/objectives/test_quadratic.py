@@ -3,6 +3,7 @@ import pytest
 from scipy import sparse
 
 from tether.objectives import Quadratic
+from tether.objectives.symmetric import is_surely_positive
 from tether.objectives.walk import Walk
 
 
@@ -92,6 +93,32 @@ def test_rounding_does_not_make_a_matrix_asymmetric_or_indefinite(rng):
     matrix = rows.T @ rows
     matrix[0, 1] += 1e-14
     assert Quadratic(matrix=matrix).smoothness.convexity <= 1e-12
+
+
+@pytest.mark.parametrize("wrap", [np.asarray, sparse.csr_array], ids=["dense", "sparse"])
+@pytest.mark.parametrize("size", [8, 300])
+def test_no_factorisation_takes_an_indefinite_matrix_for_a_positive_one(size, wrap):
+    for seed in range(30):
+        rng = np.random.default_rng(seed)
+        tridiagonal = np.diag(rng.uniform(0.5, 2.0, size)) + np.diag(off := rng.uniform(-1, 1, size - 1), 1)
+        matrix = tridiagonal + np.diag(off, -1)
+        values = np.linalg.eigvalsh(matrix)
+        for share in (-1e-3, -1e-8, 1e-8, 1e-3):  # of the largest: the smallest eigenvalue
+            moved = matrix + (share * np.abs(values).max() - values[0]) * np.eye(size)
+            if share < 0.0:
+                with pytest.raises(ValueError, match="positive semidefinite"):
+                    Quadratic(matrix=wrap(moved))
+            assert is_surely_positive(sparse.csr_array(moved) if wrap is not np.asarray else moved) == (
+                share > 0.0
+            )
+
+
+@pytest.mark.parametrize("wrap", [np.asarray, sparse.csr_array], ids=["dense", "sparse"])
+def test_a_diagonal_of_zeros_is_no_proof(wrap):
+    for matrix in ([[0.0, 1.0], [1.0, 0.0]], [[1.0, 0.0, 0.0], [0.0, 0.0, 1.0], [0.0, 1.0, 0.0]]):
+        with pytest.raises(ValueError, match="positive semidefinite"):
+            Quadratic(matrix=wrap(np.array(matrix)))
+    assert Quadratic(matrix=wrap(np.zeros((3, 3)))).smoothness.full == 0.0
 
 
 def test_anchor_differences_cost_one_gradient_without_slopes(rng):

@@ -44,7 +44,9 @@ def test_the_run_begins_next_to_the_minimum(loss, m, units):
 def test_what_the_steps_cost_is_counted(loss, monkeypatch):
     objective, constraint = problem(loss, 1)
     seen = {"looks": 0, "bends": 0}
-    evaluate, curvature = type(objective).evaluate, type(objective).curvature
+    evaluate, curvature, expansion = (
+        getattr(type(objective), name) for name in ("evaluate", "curvature", "expansion")
+    )
 
     def looked(self, x):
         seen["looks"] += 1
@@ -54,6 +56,17 @@ def test_what_the_steps_cost_is_counted(loss, monkeypatch):
         seen["bends"] += 1
         return curvature(self, *arguments)
 
+    def expanded(self, x):
+        seen["looks"] += 1
+        value, gradient, hessian = expansion(self, x)
+
+        def made():
+            seen["bends"] += 1
+            return hessian()
+
+        return value, gradient, made
+
+    monkeypatch.setattr(type(objective), "expansion", expanded)
     monkeypatch.setattr(type(objective), "evaluate", looked)
     monkeypatch.setattr(type(objective), "curvature", bent)
     counts = tether.solve(objective, constraint).counts

@@ -13,7 +13,7 @@ from scipy.sparse.linalg import aslinearoperator
 import tether
 from tether.constraints.algebra.sparse import HOPELESS_WORK
 from tether.metric.blocks import blocks_of
-from tether.shortcuts import optimality_system
+from tether.shortcuts import minimum, optimality_system
 from tether.shortcuts.known_multipliers import WithMultipliers
 from tether.shortcuts.optimality_system import minimum_of
 
@@ -112,6 +112,8 @@ def test_the_gap_is_that_of_any_feasible_point_and_never_below(seed, form, kind)
     truth = 0.5 * z @ np.linalg.solve(Z.T @ H @ Z, z)
     gap = found.gap(constraint.tangent(gradient), float(np.linalg.norm(gradient)))
     assert truth * (1 - 1e-12) <= gap <= truth * (1 + 1e-4) + 1e-12
+    if math.isfinite(found.stretch):  # the convexity of F on the set is no less than said
+        assert 1.0 / found.stretch <= (1 + 1e-9) * np.linalg.eigvalsh(Z.T @ H @ Z).min()
 
 
 @pytest.mark.parametrize("seed", range(5))
@@ -125,6 +127,36 @@ def test_a_matrix_that_is_not_positive_on_the_set_has_no_certificate(seed):
     objective = tether.Quadratic(matrix=0.25 * (H + H.T), linear=project @ rng.standard_normal(P))
     found = minimum_of(objective, tether.Affine(A, np.ones(3)))
     assert found is None or math.isnan(found.gap(np.ones(P), 1.0))
+
+
+def test_nobody_computes_eigenvalues_for_a_problem_that_one_system_solves(monkeypatch):
+    """Neither does the constructor, which has to tell that the matrix is positive, nor the run."""
+    rng = np.random.default_rng(0)
+    for name in ("quadratic_forms.spectrum_of", "second_moment.SecondMoment.smallest"):
+        monkeypatch.setattr(f"tether.objectives.{name}", lambda *_: pytest.fail("eigenvalues"))
+    X, equations = rng.standard_normal((200, P)), tether.Affine(np.ones((1, P)), [1.0])
+    for matrix in (_definite(rng), sparse.csr_array(_singular(rng))):
+        assert tether.solve(tether.Quadratic(matrix=matrix, linear=X[0]), SETS["Affine, dense"](rng)).success
+    assert tether.solve(tether.GLM(X, X[:, 0], "squared", l2=1e-3), equations).success
+
+
+@pytest.mark.parametrize("size", [200, 700])
+def test_a_thin_system_is_eliminated_as_the_sparse_matrix_that_it_is(size, monkeypatch):
+    rng = np.random.default_rng(size)
+    couplings = sparse.random_array((size, size), density=1.0 / size, rng=rng)
+    H = sparse.csr_array(couplings @ couplings.T + sparse.diags_array(rng.uniform(1e-3, 1.0, size)))
+    A, g = sparse.random_array((size // 4, size), density=2.0 / size, rng=rng).tocsr(), rng.random(size)
+    A = A[np.diff(A.indptr) > 0]
+    objective = tether.Quadratic(matrix=H / 2, linear=g)
+    constraint = tether.Affine(A, A @ rng.random(size))
+    if size > minimum.MEDIUM_SIZE:
+        for way in ("minimum.FullMetric", "optimality_system.lu_factor"):
+            monkeypatch.setattr(f"tether.shortcuts.{way}", lambda *_: pytest.fail("a dense factorisation"))
+    sol = tether.solve(objective, constraint, rtol=1e-12)
+    Z = scipy.linalg.null_space(A.toarray())
+    assert sol.success and "solved directly" in sol.message
+    assert np.linalg.norm(Z.T @ (H @ sol.x + g)) <= 1e-9 * np.linalg.norm(g)
+    assert constraint.residual(sol.x) <= 1e-10
 
 
 def test_hs52_is_certified():

@@ -6,13 +6,13 @@ An objective answers two questions about its data: the full pass (`evaluate`) an
 
 import math
 from abc import ABC, abstractmethod
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from tether.arrays import Array, Indices
-from tether.curvature import FORMS, SecondOrder
+from tether.curvature import FORMS, FULL, SecondOrder, unpacked
 from tether.digest import digest_of
 from tether.names import Labels, counted
 from tether.needs import Need
@@ -26,6 +26,14 @@ __all__ = ["Array", "Evaluation", "Indices", "Objective", "Smoothness"]
 Kind = dict[str, str | float | int | bool]  # settings by name
 HALVINGS = 50  # after which a shift counts as none
 INTERPRETED_STEP = 40_000.0  # numbers that compiled code reads while Python gets through a step
+
+
+class Expansion(NamedTuple):
+    """F at a point to second order, where the Hessian can be had in full: it is made when asked for."""
+
+    value: float
+    gradient: Array
+    hessian: Callable[[], Array]
 
 
 class Evaluation(NamedTuple):
@@ -116,6 +124,11 @@ class Objective(ABC):
         """Say whether F is finite at x, as far as a batch shows."""
         with np.errstate(all="ignore"):
             return bool(np.isfinite(self.batch_gradient(x, batch)).all())
+
+    def expansion(self, x: Array) -> Expansion:
+        """Return F, its gradient and its Hessian at x, where that can be had in full."""
+        there = self.evaluate(x)
+        return Expansion(there.value, there.gradient, lambda: unpacked(self.curvature(x, FULL)))
 
     def constants(self) -> Constants:
         """Return the same constants; where L costs passes over the data, it is left open until asked for."""

@@ -18,11 +18,12 @@ from tether.digest import digest_of
 from tether.inputs import sized_matrix, switch
 from tether.lazy import lazy
 from tether.names import Labels, column_names
-from tether.objectives.base import Evaluation, Kind, Objective, Smoothness, require_form
+from tether.objectives.base import Evaluation, Expansion, Kind, Objective, Smoothness, require_form
 from tether.objectives.design import COMPILE_FROM, Rows, as_design
 from tether.objectives.glm_curvature import (
     curvature_among,
     curvature_of,
+    expansion_of,
     model_of,
     product_of_some,
     quadratic_of,
@@ -69,6 +70,7 @@ _LAZY_NAMES = (
     "_largest_curvature",
     "_moment",
     "_compiled",
+    "_quadratic",
 )
 
 
@@ -215,6 +217,12 @@ class GLM(Objective):
         gradient = self.design.combine(weighted).ravel() / self.n_samples + self.l2 * x
         return Evaluation(self._value(z, x), gradient, slopes)
 
+    def expansion(self, x: Array) -> Expansion:
+        """Return F, its gradient and its Hessian, of little data from one look at all predictions."""
+        if self._compiled is not None or self.n_outputs > 1:
+            return super().expansion(x)
+        return expansion_of(model_of(self), x)
+
     def descend(self, walk: Walk) -> Walked:
         """Walk E steps off the constraint, in compiled code where the data is large enough."""
         walker = self._walker
@@ -262,13 +270,11 @@ class GLM(Objective):
         return Smoothness(self._largest_smoothness, full, min(self._convexity, full), exact)
 
     def constants(self) -> Constants:
-        """Return the same constants; where mu can be had without L_F, that is left open."""
-        if self.loss.convexity > 0.0 and self._moment.matrix is not None:
-            return self.smoothness
+        """Return the same constants; what takes eigenvalues of the data is left open."""
         if not self._is_surely_moderate:
             require_moderate("X", self._largest_smoothness)
-        exact = self._largest_curvature[1]
-        return OpenSmoothness(self._convexity, lambda: self.smoothness, exact, known=True)
+        mu = None if self.loss.convexity > 0.0 else self._convexity
+        return OpenSmoothness(mu, lambda: self.smoothness, self._largest_curvature[1], known=True)
 
     @property
     def _is_surely_moderate(self) -> bool:
@@ -346,6 +352,10 @@ class GLM(Objective):
 
     def hessian(self) -> tuple[Any, Array] | None:
         """Return H and g of a small problem with a quadratic loss; None for all others."""
+        return self._quadratic
+
+    @lazy
+    def _quadratic(self) -> tuple[Array, Array] | None:
         quadratic = self.loss.quadratic and self.n_outputs == 1
         moment = self._moment.matrix if quadratic else None
         return None if moment is None else quadratic_of(model_of(self), moment)

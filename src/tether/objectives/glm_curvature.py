@@ -14,10 +14,10 @@ from numpy.typing import NDArray
 
 from tether.arrays import Array, Indices
 from tether.curvature import DIAGONAL, FULL, SecondOrder, diagonal_places, packed
-from tether.objectives.base import some_of
+from tether.objectives.base import Expansion, some_of
 from tether.objectives.design import Design
 from tether.objectives.glm_data import chosen, column, shifted
-from tether.objectives.gram import gram_triangle, is_separable, square_sums, summed
+from tether.objectives.gram import gram_of, gram_triangle, is_separable, square_sums, summed
 from tether.objectives.losses import Loss
 from tether.objectives.losses.majorised import is_majorised
 from tether.objectives.losses.probe import has_hessians, inside
@@ -144,6 +144,24 @@ def _curvature_of(model: LinearModel, x: Array, form: str, batch: Indices | None
         full[diagonal_places(model.dim)] += model.ridge.weights
         return full
     return _as_product(here)
+
+
+def expansion_of(model: LinearModel, x: Array) -> Expansion:
+    """Return F, its gradient and its Hessian at x, of a model with one output."""
+    design, loss, y, weights, offset = model[:5]
+    z = shifted(design.predict(x), offset)
+    share = 1.0 / len(z) if weights is None else weights / len(z)
+    losses = np.asarray(loss.values(z, y), dtype=np.float64)
+    value = float(losses.mean() if weights is None else losses @ share)
+    gradient = design.combine(share * np.asarray(loss.slopes(z, y), dtype=np.float64))
+
+    def hessian() -> Array:
+        curved = share * np.asarray(loss.curvatures(z, y), dtype=np.float64)
+        found = gram_of(summed(design, curved), compiled=model.compiled)
+        np.einsum("ii->i", found)[...] += model.ridge.weights
+        return found
+
+    return Expansion(value + model.ridge.value(x), gradient + model.ridge.gradient(x), hessian)
 
 
 def product_of_some(

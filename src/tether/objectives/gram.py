@@ -55,7 +55,12 @@ def gram_matrix(design: Design, weights: Array | None = None, *, compiled: bool 
     """Return (1/N) sum_i w_i a_i a_i^T."""
     n = design.n_samples
     factors = np.full(n, 1.0 / n) if weights is None else weights / n
-    return unpacked(gram_triangle(summed(design, factors), compiled=compiled))
+    return gram_of(summed(design, factors), compiled=compiled)
+
+
+def gram_of(some: Summed, *, compiled: bool = False) -> Array:
+    """Return sum_i c_i a_i a_i^T."""
+    return unpacked(gram_triangle(some, compiled=compiled)) if is_sparse(some.design) else _dense_sum(some)
 
 
 def gram_triangle(some: Summed, *, compiled: bool = False) -> Array:
@@ -68,9 +73,10 @@ def gram_triangle(some: Summed, *, compiled: bool = False) -> Array:
     compiled : bool
         Use the kernel for sparse rows even if there are few.
     """
-    inner, _ = _inner(some.design)
-    if not isinstance(inner, SparseDesign) or not is_sparse(some.design):
+    if not is_sparse(some.design):
         return packed(_dense_sum(some))
+    inner, _ = _inner(some.design)
+    assert isinstance(inner, SparseDesign)
     if compiled or inner.n_entries >= COMPILE_FROM:
         return _compiled_sum(some, inner)
     return _sum_in_scipy(some)
@@ -78,6 +84,8 @@ def gram_triangle(some: Summed, *, compiled: bool = False) -> Array:
 
 def is_sparse(design: Design) -> bool:
     """Say whether pairs of non-zeros are so few that BLAS is slower."""
+    if not isinstance(_inner(design)[0], SparseDesign):
+        return False
     return pairs_of(design) < _SPARSE_SHARE * design.n_samples * design.width**2
 
 
@@ -172,7 +180,8 @@ def _lie_ready(some: Summed) -> bool:
     design, rows, factors = some
     if not isinstance(design, DenseDesign) or not isinstance(rows, slice):
         return False
-    return design.matrix.dtype == np.float64 and len(factors) > 0 and bool((factors == factors[0]).all())
+    alike = len(factors) > 0 and factors[0] == factors[-1] and bool((factors == factors[0]).all())
+    return design.matrix.dtype == np.float64 and alike
 
 
 def _sum_in_scipy(some: Summed) -> Array:

@@ -100,13 +100,20 @@ class Pool:
         each = [card.constants() for card in self.cards]
         if all(isinstance(one, Smoothness) for one in each):
             return self.smoothness
-        mus = self.weights * [one.convexity for one in each]
         return OpenSmoothness(
-            convexity=float(np.mean(mus)) if self.convex else 0.0,
+            mu=self._convexity_of(each),
             find=lambda: self.smoothness,
             exact=all(one.exact for one in each),
             known=all(one.known for one in each),
         )
+
+    def _convexity_of(self, each: list[Constants]) -> float | None:
+        """Return mu; None where a worker leaves it open as well."""
+        if not self.convex:
+            return 0.0
+        if any(isinstance(one, OpenSmoothness) and one.mu is None for one in each):
+            return None
+        return float(np.mean(self.weights * [one.convexity for one in each]))
 
     @property
     def convex(self) -> bool:

@@ -21,6 +21,7 @@ from tether.objectives.base import Evaluation, Kind, Objective, Smoothness, requ
 from tether.objectives.design import COMPILE_FROM
 from tether.objectives.quadratic_forms import form_of
 from tether.objectives.shares import Shares, shares_of
+from tether.objectives.smoothness import Constants, OpenSmoothness
 from tether.objectives.walk import Walk, Walked, walk_in_numpy
 
 if TYPE_CHECKING:
@@ -185,3 +186,7 @@ class Quadratic(Objective):
     def smoothness(self) -> Smoothness:
         """The constants 2 max ||c_i||^2 (or 2 lambda_max), 2 lambda_max(C) and 2 lambda_min(C)."""
         return self.form.smoothness()
+
+    def constants(self) -> Constants:
+        """Return the same constants, open: they take eigenvalues."""
+        return OpenSmoothness(None, lambda: self.smoothness, exact=True, known=True)

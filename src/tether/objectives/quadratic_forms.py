@@ -33,6 +33,7 @@ from tether.objectives.symmetric import (
     DENSE_LIMIT,
     ROUNDING,
     diagonal_of,
+    is_surely_positive,
     largest_entry,
     spectrum_of,
     symmetric,
@@ -163,12 +164,21 @@ class _MatrixForm(Form):
         self.dim = self._matrix.shape[0]
         require_moderate("matrix", 2.0 * self.dim * largest_entry(self._matrix))
         self._diagonal = diagonal_of(self._matrix)
-        self.smallest, self.largest = spectrum_of(self._matrix)
-        if self.smallest < -ROUNDING * max(self.largest, -self.smallest):
+        if not is_surely_positive(self._matrix):
+            self._require_positive()
+
+    def _require_positive(self) -> None:
+        smallest, largest = self._spectrum
+        if smallest < -ROUNDING * max(largest, -smallest):
             raise ValueError(
-                f"matrix must be positive semidefinite, got an eigenvalue of {self.smallest:.3g} or less; "
+                f"matrix must be positive semidefinite, got an eigenvalue of {smallest:.3g} or less; "
                 "an indefinite quadratic is not convex."
             )
+
+    @lazy
+    def _spectrum(self) -> tuple[float, float]:
+        """Its extreme eigenvalues, or bounds on them."""
+        return spectrum_of(self._matrix)
 
     @property
     def matrix(self) -> NDArray[Any] | sparse.csr_array:
@@ -189,15 +199,16 @@ class _MatrixForm(Form):
         return self._matrix @ v if self._diagonal is None else self._diagonal * v
 
     def smoothness(self) -> Smoothness:
+        smallest, largest = self._spectrum
         if self._diagonal is not None:
-            below = self.smallest
+            below = smallest
         elif self.dim <= DENSE_LIMIT:
-            below = self.smallest - self.dim * float(np.finfo(np.float64).eps) * self.largest
+            below = smallest - self.dim * float(np.finfo(np.float64).eps) * largest
         elif sparse.issparse(self.matrix):
-            below = smallest_sparse_eigenvalue(self.matrix, self.largest)
+            below = smallest_sparse_eigenvalue(self.matrix, largest)
         else:
             below = 0.0
-        return Smoothness(2.0 * self.largest, 2.0 * self.largest, 2.0 * max(0.0, below))
+        return Smoothness(2.0 * largest, 2.0 * largest, 2.0 * max(0.0, below))
 
     def second_order(self) -> SecondOrder:
         """A product reads what is stored; the triangle has as many numbers as it has."""

@@ -2,7 +2,7 @@
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, ClassVar, NamedTuple, Self
 
 from tether.inputs import nonnegative, switch
@@ -58,6 +58,10 @@ class Smoothness(_Constants):
     def _replace(self, **changes: Any) -> "Smoothness":
         return Smoothness(**{**self._asdict(), **changes})
 
+    def with_convexity(self, mu: float) -> "OpenSmoothness":
+        """Return another mu, and leave L open."""
+        return OpenSmoothness(mu, lambda: self, self.exact)
+
     def times(self, weight: float) -> "Smoothness":
         """Return the constants of the sum times a weight."""
         return Smoothness(weight * self.maximum, weight * self.full, weight * self.convexity, self.exact)
@@ -72,7 +76,7 @@ class Smoothness(_Constants):
 
 @dataclass(frozen=True)
 class OpenSmoothness:
-    """Constants of which only mu is known: L is computed or estimated if somebody asks for it.
+    """Constants that are computed or estimated if somebody asks for them; mu may be known before.
 
     Examples
     --------
@@ -85,10 +89,15 @@ class OpenSmoothness:
     1.0
     """
 
-    convexity: float
+    mu: float | None  # None: it is found with the others
     find: Callable[[], Smoothness]
     exact: bool = False  # L is a bound
     known: bool = False  # L takes a few passes at most, and is not felt for step by step
+
+    @property
+    def convexity(self) -> float:
+        """A bound on mu from below."""
+        return self.find().convexity if self.mu is None else self.mu
 
     @property
     def maximum(self) -> float:
@@ -99,6 +108,10 @@ class OpenSmoothness:
     def full(self) -> float:
         """L_F."""
         return self.find().full
+
+    def with_convexity(self, mu: float) -> "OpenSmoothness":
+        """Return another mu, and leave L open."""
+        return replace(self, mu=mu, known=False)
 
     def _replace(self, **changes: Any) -> Smoothness:
         return self.find()._replace(**changes)

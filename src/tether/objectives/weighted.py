@@ -55,8 +55,8 @@ class Weighted(Objective):
         """Return the constants of f times the weight, open where those of f are."""
         found = self.objective.constants()
         if isinstance(found, OpenSmoothness):
-            mu = self.weight * found.convexity
-            return replace(found, convexity=mu, find=lambda: self.smoothness)
+            mu = None if found.mu is None else self.weight * found.mu
+            return replace(found, mu=mu, find=lambda: self.smoothness)
         return found.times(self.weight)
 
     def edge(self, x: Array) -> str:

@@ -12,9 +12,9 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 from scipy.linalg import LinAlgError, cho_solve, cholesky
-from scipy.sparse.linalg import splu
 
 from tether.arrays import Array
+from tether.elimination import eliminated
 from tether.threads import CORES, share
 
 Mask = NDArray[np.bool_]
@@ -169,10 +169,7 @@ def _sparse(product: Any, scale: Array, damping: float) -> tuple[Solve | None, f
     """Return the solution and the smallest pivot."""
     diagonal = sp.diags_array(scale)
     matrix = sp.csc_array(diagonal @ product @ diagonal + damping * sp.eye_array(len(scale)))
-    try:
-        factor = splu(
-            matrix, permc_spec="MMD_AT_PLUS_A", diag_pivot_thresh=0.0, options={"SymmetricMode": True}
-        )
-    except RuntimeError:  # an exact zero as pivot
+    factor = eliminated(matrix)
+    if factor is None:
         return None, 0.0
     return lambda r: scale * factor.solve(scale * r), float(np.abs(factor.U.diagonal()).min(initial=1.0))

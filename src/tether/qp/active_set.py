@@ -77,7 +77,7 @@ class ActiveSet:
         try:
             with np.errstate(all="ignore"):
                 point = near.taken.solution(near.point)
-        except (RuntimeError, np.linalg.LinAlgError):  # a singular matrix, to SuperLU and to LAPACK
+        except np.linalg.LinAlgError:  # a singular matrix
             return None
         return near._replace(point=point) if all(np.isfinite(part).all() for part in point) else None
 

@@ -14,9 +14,9 @@ from typing import Any, Protocol
 import numpy as np
 from scipy import sparse
 from scipy.linalg import lapack
-from scipy.sparse.linalg import splu
 
 from tether.arrays import Array
+from tether.elimination import eliminated
 
 DELTA = 1e-7  # in units in which the largest entries of rows and columns are near 1
 FIRM = 1e-5  # of the largest pivot, squared: one as large needs no delta
@@ -131,9 +131,10 @@ class SparseFactor:
             ],
             format="csc",
         )
-        self._lu = splu(
-            whole, permc_spec="MMD_AT_PLUS_A", diag_pivot_thresh=0.0, options={"SymmetricMode": True}
-        )
+        factor = eliminated(whole)
+        if factor is None:
+            raise np.linalg.LinAlgError
+        self._lu = factor
 
     def solve(self, f: Array, g: Array) -> tuple[Array, Array]:
         """Return u and v."""

@@ -94,7 +94,7 @@ class Opening:
     ) -> tuple[Conversation, Run]:
         """Fill the method's open settings and start it, next to the minimum if budgets leave room."""
         region = way.problem.region
-        facts = self.engine.facts(way.problem)
+        facts = way.facts(self.engine.facts(way.problem))
         if region is not None:
             psi = region.polyhedral
             facts = facts._replace(pieces=psi.coordinates, couples=psi.couples)
@@ -166,7 +166,7 @@ def begun_near(conversation: Conversation, approach: Approach, known: bool) -> R
     algorithm, converged = conversation.algorithm, approach.point is not None
     assert isinstance(algorithm, AutoAlgorithm)
     run = conversation.begin(approach.start if approach.point is None else approach.point, warm=False)
-    value = approach.first.value
+    value = approach.first
     reference = Reference(value, abs(value), approach.slope, approach.start)
     return run._replace(
         state=algorithm.after(run.state, approach.steps) if converged else run.state,

@@ -16,11 +16,12 @@ import numpy as np
 from scipy.linalg.lapack import dpotrf, dpotrs
 
 from tether.arrays import Array, norm
-from tether.constraints import Constraint
+from tether.constraints import Constraint, Unconstrained
+from tether.curvature import FULL
 from tether.methods.auto import AutoAlgorithm
 from tether.methods.prices import work_of_request
-from tether.metric import Metric, NotFinite, metric_of
-from tether.objectives import Evaluation, Objective
+from tether.metric import NotFinite
+from tether.metric.full import FullMetric
 from tether.problem import Facts, Problem
 from tether.requests import VALUE_ROUNDING, Work
 from tether.tolerance import Tolerance
@@ -30,7 +31,7 @@ CUTS = 3  # of a step, at most
 DECREASE = 1e-4  # of what the slope promises (Armijo)
 DEAREST_STEP = 5e6  # nanoseconds: next to dearer steps the conversation hardly counts
 LARGEST_SIZE = 1_000  # variables
-SINGULAR = 1e-8  # of the largest diagonal, below which pivots of a Schur complement are not trusted
+SINGULAR = 1e-12  # of an entry of the diagonal, below which its pivot is mostly rounding
 SHARE = 0.1  # of the accuracy that was asked for, so that the certificate is sure to meet it
 LARGEST_FALL = 100.0  # times the size of F: a longer fall is no measure of it
 STRAIGHT_SHARE = 1e-3  # the same where no decrement bounds the gap
@@ -44,18 +45,19 @@ class Approach(NamedTuple):
 
     work: Work
     start: Array
-    first: Evaluation
+    first: float
     slope: float  # ||P grad F|| at the start
     steps: int = 0
     point: Array | None = None  # None: they did not converge, and the run begins where it would have
 
 
 class Stand(NamedTuple):
-    """A feasible point with F, its slope, and P_H with the Hessian of a step before."""
+    """A feasible point with F and its slope, the Hessian there, and P_H with that of a step before."""
 
     point: Array
     value: float
     tangent: Array  # P grad F
+    hessian: Callable[[], Array]
     image: Map | None = None
 
 
@@ -64,28 +66,25 @@ class Data:
     """The problem's functions, counted."""
 
     problem: Problem
-    form: str
     looks: int = 0
     bends: int = 0
 
-    def tangent(self, there: Evaluation) -> Array:
-        """Return P grad F."""
-        return self.problem.constraint.tangent(there.gradient)
-
-    def evaluate(self, x: Array) -> Evaluation:
-        """Return F and its gradient."""
+    def stand(self, x: Array, image: Map | None = None) -> Stand:
+        """Look at F at a point."""
         self.looks += 1
-        return self.problem.objective.evaluate(x)
+        value, gradient, hessian = self.problem.objective.expansion(x)
+        return Stand(x, value, self.problem.constraint.tangent(gradient), hessian, image)
 
-    def image(self, objective: Objective, x: Array) -> Map | None:
-        """Return P_H for the second derivatives at x; None where they are not positive."""
+    def image(self, hessian: Array) -> Map | None:
+        """Return P_H; None where H is not positive on the set."""
         self.bends += 1
         constraint = self.problem.constraint
-        metric = metric_of(self.form, objective.curvature(x, self.form), len(x))
-        within = _by_elimination(constraint, metric) if metric.exact else None
+        within = _by_elimination(constraint, hessian)
         if within is not None:
             return within
-        tangent = constraint.in_metric(metric)
+        if not np.isfinite(hessian).all():
+            return None
+        tangent = constraint.in_metric(FullMetric(hessian))
         return tangent.tangent if tangent.exact else None
 
 
@@ -103,21 +102,20 @@ def approached(
     """
     if not isinstance(algorithm, AutoAlgorithm) or algorithm.newton is None or not facts.proven_convex:
         return None
-    newton, price = algorithm.newton, facts.second_order.price(algorithm.newton.form)
+    newton, price = algorithm.newton, facts.second_order.full
     dear = (1.0 + newton.price) * work_of_request(facts) > DEAREST_STEP
-    if not (algorithm.begins_with_newton and newton.exact) or dear or facts.dim > LARGEST_SIZE:
+    full = newton.exact and newton.form == FULL
+    if not (algorithm.begins_with_newton and full) or dear or facts.dim > LARGEST_SIZE:
         return None
     if STEPS * 2.0 * (CUTS + 1 + price) > max_passes:  # what they cost at most
         return None
-    data, x = Data(problem, newton.form), problem.constraint.project(start)
+    data, x = Data(problem), problem.constraint.project(start)
     with np.errstate(all="ignore"):
-        first = data.evaluate(x)
-        here = Stand(x, first.value, data.tangent(first))
-        slope = norm(here.tangent)
+        here = data.stand(x)
         accuracy = asked.times(SHARE if math.isfinite(newton.concordance) else STRAIGHT_SHARE)
         steps, point = _taken(data, here, accuracy)
     work = Work(0, math.ceil((data.looks + data.bends * price) * facts.n_samples), steps, steps)
-    return Approach(work, x, first, slope, steps, point)
+    return Approach(work, x, here.value, norm(here.tangent), steps, point)
 
 
 def _taken(data: Data, here: Stand, accuracy: Tolerance) -> tuple[int, Array | None]:
@@ -128,7 +126,7 @@ def _taken(data: Data, here: Stand, accuracy: Tolerance) -> tuple[int, Array | N
             return step, here.point
         try:
             there = _further(data, here)
-        except NotFinite:
+        except NotFinite:  # a Hessian is out of scale
             there = None
         if there is None:
             return step, None
@@ -146,12 +144,11 @@ def _is_near(here: Stand, first: float, accuracy: Tolerance) -> bool:
 
 def _further(data: Data, here: Stand) -> Stand | None:
     """Return the end of Newton's step, or where that leads too far of one with a model above F, if any."""
-    objective = data.problem.objective
-    there = _stepped(data, here, data.image(objective, here.point))
-    majorised = objective.majorised if there is None else None
+    there = _stepped(data, here, data.image(here.hessian()))
+    majorised = data.problem.objective.majorised if there is None else None
     if majorised is None:
         return there
-    there = _stepped(data, here, data.image(majorised, here.point))
+    there = _stepped(data, here, data.image(majorised.expansion(here.point).hessian()))
     return None if there is None else there._replace(image=None)
 
 
@@ -163,27 +160,39 @@ def _stepped(data: Data, here: Stand, image: Map | None) -> Stand | None:
         return None
     length, rounding = 1.0, VALUE_ROUNDING * abs(here.value)
     for _ in range(CUTS + 1):
-        x = here.point - length * direction
-        there = data.evaluate(x)
+        there = data.stand(here.point - length * direction, image)
         if there.value <= here.value - DECREASE * length * slope + rounding:
-            return Stand(x, there.value, data.tangent(there), image)
+            return there
         length *= 0.5
     return None
 
 
-def _by_elimination(constraint: Constraint, metric: Metric) -> Map | None:
-    """Return P_H by the Schur complement of a few dense equations; None for others, or if it is singular."""
-    equations = constraint.equations
+def _by_elimination(constraint: Constraint, hessian: Array) -> Map | None:
+    """Return P_H with a few dense equations, or none; None for others, or if a matrix is next to singular."""
+    lower = _factor(hessian)
+    if lower is None:
+        return None
+    if isinstance(constraint, Unconstrained):
+        return lambda gradient: dpotrs(lower, gradient, lower=1)[0]
+    equations, own = constraint.equations, constraint.tangent
     if equations is None or not isinstance(equations[0], np.ndarray) or not len(equations[0]):
         return None
-    rows, own = metric.rows(equations[0]), constraint.tangent
-    schur = rows @ rows.T
-    factor, info = dpotrf(schur, lower=1)
-    if info != 0 or not np.diag(factor).min() ** 2 > SINGULAR * np.diag(schur).max():
+    rows = equations[0]
+    spread = dpotrs(lower, rows.T, lower=1)[0]
+    schur = _factor(rows @ spread)
+    if schur is None:
         return None
 
     def image(gradient: Array) -> Array:
-        w = metric.whiten(gradient)
-        return own(metric.colour(w - dpotrs(factor, rows @ w, lower=1)[0] @ rows))
+        direction = dpotrs(lower, gradient, lower=1)[0]
+        return own(direction - spread @ dpotrs(schur, rows @ direction, lower=1)[0])
 
     return image
+
+
+def _factor(matrix: Array) -> Array | None:
+    """Return the Cholesky factor of a matrix; None where pivots are lost in rounding."""
+    lower, info = dpotrf(matrix.T, lower=1)
+    if info != 0 or not (lower.diagonal() ** 2 > SINGULAR * matrix.diagonal()).all():
+        return None
+    return lower

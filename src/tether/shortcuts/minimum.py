@@ -19,9 +19,10 @@ from scipy import sparse
 
 from tether.arrays import Array
 from tether.constraints import Constraint, Flow
-from tether.constraints.algebra.factor import SPEED, work_of_factorising
+from tether.constraints.algebra.factor import work_of_factorising
 from tether.constraints.algebra.sparse import FACTORISED_ROWS
 from tether.constraints.in_metric import MetricTangent
+from tether.elimination import SPEED, is_thin
 from tether.metric import Metric
 from tether.metric.blocks import blocks_of
 from tether.metric.diagonal import DiagonalMetric
@@ -31,6 +32,7 @@ from tether.objectives.symmetric import diagonal_of
 Map = Callable[[Array], Array]
 
 SMALL_SIZE = 60  # variables up to which a dense factorisation takes less time than to look for blocks
+MEDIUM_SIZE = 300  # variables from which on a sparse factorisation of a thin matrix is quicker
 DENSE_SIZE = 1_500  # variables up to which a dense factorisation is quick
 REFINEMENTS = 4
 REFINED_SHARE = 1e-7  # of a point, of which a step may be the last one: the next would be rounding
@@ -117,7 +119,7 @@ def metric_of_matrix(matrix: Any) -> Metric | None:
         blocks = blocks_of(matrix)
         if blocks is not None:
             return blocks
-    if matrix.shape[0] > DENSE_SIZE:
+    if matrix.shape[0] > (MEDIUM_SIZE if sparse.issparse(matrix) and is_thin(matrix) else DENSE_SIZE):
         return None
     return FullMetric(matrix.toarray() if sparse.issparse(matrix) else np.asarray(matrix, dtype=float))
 

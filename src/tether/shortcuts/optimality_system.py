@@ -19,21 +19,22 @@ from typing import Any, NamedTuple
 import numpy as np
 from scipy import sparse
 from scipy.linalg import lu_factor, lu_solve
-from scipy.sparse.linalg import splu
 
 from tether.arrays import Array, norm
 from tether.constraints import Affine, Consensus, Constraint, Flow, Range
-from tether.constraints.algebra.factor import SPEED, work_of_eliminating
 from tether.constraints.algebra.sparse import HOPELESS_WORK
+from tether.elimination import SPEED, eliminated, is_thin, work_of_eliminating
 from tether.methods import LBFGS, Newton
 from tether.methods.base import Choice
 from tether.objectives import Objective
+from tether.problem import Facts
 from tether.shortcuts.known_multipliers import WithMultipliers
 from tether.shortcuts.minimum import RESIDUAL_LIMIT, Minimum, minimum_in_metric, norm_of
 from tether.shortcuts.way import Way
 
 SMALL = 300  # variables up to which a Hessian costs nothing
-DENSE_LIMIT = 1_500  # unknowns up to which a dense factorisation is quick
+SMALL_SYSTEM = 150  # unknowns up to which a dense factorisation is quickest, whatever the matrix
+DENSE_LIMIT = 1_500  # unknowns up to which it is quick
 ROW_ENTRIES = 50  # entries a row up to which a larger system counts as sparse
 SHIFT = 1e-9  # relative to the largest entry
 REFINEMENTS = 8
@@ -49,6 +50,13 @@ class SolvedDirectly(Way):
     """The straight way, from the solution on."""
 
     minimum: Minimum
+
+    def facts(self, facts: Facts) -> Facts:
+        """Return facts with the convexity of F on the set, so that nobody has to look for eigenvalues."""
+        stretch = self.minimum.stretch
+        if not (0.0 < stretch < math.inf):
+            return facts
+        return facts._replace(smoothness=facts.smoothness.with_convexity(1.0 / stretch))
 
     def gap(self, x: Array, normal: Array, scale: float) -> float:
         """Return <g, P_H g> / 2 with the tangent gradient g at x, and what rounding may hide."""
@@ -164,6 +172,7 @@ def _system(matrix: Any, rows: Any, seconds: float) -> System | None:
     unit = float(abs(matrix).max()) or 1.0
     system = sparse.block_array([[matrix / unit, rows.T], [rows, None]], format="csr")
     size = system.shape[0]
+    dense = size <= (SMALL_SYSTEM if is_thin(system) else DENSE_LIMIT)
     if size > DENSE_LIMIT and (system.nnz > ROW_ENTRIES * size or _takes_too_long(system, seconds)):
         return None
     signs = np.where(np.arange(size) < matrix.shape[0], 1.0, -1.0)
@@ -171,13 +180,12 @@ def _system(matrix: Any, rows: Any, seconds: float) -> System | None:
     shift = SHIFT * max(1.0, largest)
     shifted = sparse.csc_array(system + shift * sparse.diags_array(signs))
     sweep: Callable[[Array], Array]
-    if size <= DENSE_LIMIT:
+    if dense:
         sweep = partial(lu_solve, lu_factor(shifted.toarray()))
+    elif (factor := eliminated(shifted)) is not None:
+        sweep = factor.solve
     else:
-        try:
-            sweep = splu(shifted, permc_spec="MMD_AT_PLUS_A", diag_pivot_thresh=0.0).solve
-        except RuntimeError:  # an exact zero as pivot
-            return None
+        return None
     return System(system, lengths, unit, largest, shift, sweep)
 
 

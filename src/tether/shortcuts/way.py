@@ -49,6 +49,10 @@ class Way:
         """Return the user's variables that belong to those of the run."""
         return x
 
+    def facts(self, facts: Facts) -> Facts:
+        """Return what methods may know of the problem to run."""
+        return facts
+
     def convexity(self, facts: Facts) -> float:
         """Return a bound from below on mu among the user's feasible points, given what the run knows."""
         return facts.smoothness.convexity
