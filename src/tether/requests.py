@@ -66,6 +66,7 @@ class Curvature(NamedTuple):
     concordance: float = math.inf  # R with H(x + v) >= exp(-R ||v||) H(x); infinite: M is no such H
     spectrum: bool = False  # the smallest eigenvalue on the tangent space is wanted as well
     above: bool = False  # instead: what makes the model lie above F, see `Objective.majorised`
+    convexity: float = 0.0  # mu as far as it is known, which serves where it is as good as that eigenvalue
     among: Indices | None = None  # the variables whose second derivatives are wanted, in order; None: all
 
 

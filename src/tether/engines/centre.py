@@ -32,6 +32,9 @@ from tether.requests import (
     Target,
 )
 
+EASY = 0.03  # of the decrement: terms of a bound that nobody needs to make smaller
+ROUNDING = 1e-15  # relative error of a projected gradient, about
+
 
 class Projector(NamedTuple):
     """Projects onto a constraint, and in a metric where there is one."""
@@ -57,11 +60,13 @@ class Projector(NamedTuple):
         exact = self.metric.exact and self.asked.share >= 1.0
         concordance = self.asked.concordance if exact else math.inf
         shift = self._fall(concordance, request.point - self.asked.point)
+        error, mu = self.metric.metric.error, self.asked.convexity
+        if mu > 0.0 and _is_as_good(mu, concordance, shift, math.sqrt(decrement), norm(gradient)):
+            return Curved(image, images, decrement, shift, mu, concordance, error)
         smallest = self._smallest(concordance, shift, self._fall(concordance, image))
         steepness = math.inf
         if self.reach is not None and smallest > 0.0 and concordance > 0.0:
             steepness = self.metric.steepness(self.reach)
-        error = self.metric.metric.error
         return Curved(image, images, decrement, shift, smallest, concordance, error, steepness)
 
     def _fall(self, concordance: float, way: Array) -> float:
@@ -117,6 +122,17 @@ class Projector(NamedTuple):
         if vectors is None or self.metric is None:
             return None
         return self.metric.images(vectors)
+
+
+def _is_as_good(mu: float, concordance: float, shift: float, decrement: float, scale: float) -> bool:
+    """Say whether a gap bounded with mu is about as small as with the smallest eigenvalue of the Hessian.
+
+    So it is where the bound of `tether.run.seen` is about half the square of the decrement l: k l with
+    k = R / sqrt(mu) is small, and so is what rounding hides of l.
+    """
+    root = math.sqrt(mu)
+    near = shift <= 1.0 and concordance * decrement * math.exp(shift) <= EASY * root
+    return near and ROUNDING * scale <= EASY * root * decrement
 
 
 class Centre:

@@ -141,7 +141,8 @@ class Newton(Method):
             )
             return SequentialAlgorithm(**_on_working_sets(settings, self.curvature, facts))
         inner = replace(inner, concordance=facts.second_order.concordance)
-        return NewtonAlgorithm(**settings, inner=inner, exact=exact and share >= 1.0)
+        mu = facts.smoothness.ready_convexity
+        return NewtonAlgorithm(**settings, inner=inner, exact=exact and share >= 1.0, convexity=mu)
 
 
 def _on_working_sets(settings: dict[str, Any], curvature: str, facts: Facts) -> dict[str, Any]:
@@ -173,6 +174,7 @@ class NewtonAlgorithm(Algorithm[NewtonState]):
     always: bool = field(repr=False)  # take second derivatives with every gradient
     spectrum: bool = field(repr=False)
     majorised: bool = field(repr=False)  # there are models that lie above F
+    convexity: float = field(repr=False)  # mu, as far as it is known
 
     @property
     def words(self) -> str:
@@ -198,7 +200,8 @@ class NewtonAlgorithm(Algorithm[NewtonState]):
 
     def _curvature(self, point: Array, above: bool) -> Curvature:
         rate = math.inf if above else self.concordance
-        return Curvature(point, self.form, self.outputs, self.share, rate, self.spectrum, above)
+        mu = 0.0 if above else self.convexity
+        return Curvature(point, self.form, self.outputs, self.share, rate, self.spectrum, above, mu)
 
     def tell(self, state: NewtonState, reply: Reply) -> NewtonState:
         """Let L-BFGS go on in the metric; take one of a model above F where steps have to be cut often."""

@@ -44,6 +44,11 @@ class Smoothness(_Constants):
 
     known: ClassVar[bool] = True
 
+    @property
+    def ready_convexity(self) -> float:
+        """mu, which takes nothing to know."""
+        return self.convexity
+
     def __new__(cls, maximum: float, full: float, convexity: float, exact: bool = True) -> Self:
         """Refuse what cannot be the constants of a function."""
         largest, whole = nonnegative("maximum", maximum), nonnegative("full", full)
@@ -98,6 +103,11 @@ class OpenSmoothness:
     def convexity(self) -> float:
         """A bound on mu from below."""
         return self.find().convexity if self.mu is None else self.mu
+
+    @property
+    def ready_convexity(self) -> float:
+        """mu where it takes nothing to know it, else 0."""
+        return self.mu or 0.0
 
     @property
     def maximum(self) -> float:

@@ -110,7 +110,7 @@ class Opening:
         fresh = not (warm or way.direct)  # a start that the user gave is looked at first
         if self.engine.local and fresh and budgets is not None and budgets.ample:
             passes = budgets.max_passes or math.inf
-            approach = approached(way.problem, algorithm, facts, way.inner, start, passes)
+            approach = approached(way.problem, algorithm, facts, way.beforehand, start, passes)
         conversation = Conversation(
             way.problem,
             self.engine,

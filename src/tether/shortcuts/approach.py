@@ -32,6 +32,7 @@ DECREASE = 1e-4  # of what the slope promises (Armijo)
 DEAREST_STEP = 5e6  # nanoseconds: next to dearer steps the conversation hardly counts
 LARGEST_SIZE = 1_000  # variables
 SINGULAR = 1e-12  # of an entry of the diagonal, below which its pivot is mostly rounding
+MUCH = 0.1  # what is left of a decrement by a step after which the Hessian is good for another one
 SHARE = 0.1  # of the accuracy that was asked for, so that the certificate is sure to meet it
 LARGEST_FALL = 100.0  # times the size of F: a longer fall is no measure of it
 STRAIGHT_SHARE = 1e-3  # the same where no decrement bounds the gap
@@ -52,13 +53,16 @@ class Approach(NamedTuple):
 
 
 class Stand(NamedTuple):
-    """A feasible point with F and its slope, the Hessian there, and P_H with that of a step before."""
+    """A feasible point with F, its slope and its Hessian, and what P_H with that of a step before says."""
 
     point: Array
     value: float
     tangent: Array  # P grad F
     hessian: Callable[[], Array]
-    image: Map | None = None
+    image: Map | None = None  # P_H
+    direction: Array | None = None  # P_H grad F
+    decrement: float = math.inf  # <grad F, P_H grad F>
+    gain: float = math.inf  # the same as a share of what it was before the step
 
 
 @dataclass
@@ -69,11 +73,11 @@ class Data:
     looks: int = 0
     bends: int = 0
 
-    def stand(self, x: Array, image: Map | None = None) -> Stand:
+    def stand(self, x: Array) -> Stand:
         """Look at F at a point."""
         self.looks += 1
         value, gradient, hessian = self.problem.objective.expansion(x)
-        return Stand(x, value, self.problem.constraint.tangent(gradient), hessian, image)
+        return Stand(x, value, self.problem.constraint.tangent(gradient), hessian)
 
     def image(self, hessian: Array) -> Map | None:
         """Return P_H; None where H is not positive on the set."""
@@ -136,33 +140,43 @@ def _taken(data: Data, here: Stand, accuracy: Tolerance) -> tuple[int, Array | N
 
 def _is_near(here: Stand, first: float, accuracy: Tolerance) -> bool:
     """Say whether the gap is likely to be small enough, by the Hessian of the step before."""
-    if here.image is None:
-        return False
-    left, size = 0.5 * float(here.tangent @ here.image(here.tangent)), abs(here.value)
+    left, size = 0.5 * here.decrement, abs(here.value)
     return left >= 0.0 and accuracy.allows(left, max(size, min(first - here.value, LARGEST_FALL * size)))
 
 
 def _further(data: Data, here: Stand) -> Stand | None:
-    """Return the end of Newton's step, or where that leads too far of one with a model above F, if any."""
+    """Return the end of a step with the last Hessian while that gains much, else of Newton's step.
+
+    Where that leads too far, the end of a step with a model above F, if there is one.
+    """
+    if here.gain <= MUCH:
+        there = _stepped(data, here, here.image, here.direction)
+        if there is not None and there.gain <= MUCH:
+            return there
+        here = here if there is None else there
     there = _stepped(data, here, data.image(here.hessian()))
     majorised = data.problem.objective.majorised if there is None else None
     if majorised is None:
         return there
     there = _stepped(data, here, data.image(majorised.expansion(here.point).hessian()))
-    return None if there is None else there._replace(image=None)
+    return None if there is None else there._replace(decrement=math.inf, gain=math.inf)
 
 
-def _stepped(data: Data, here: Stand, image: Map | None) -> Stand | None:
+def _stepped(data: Data, here: Stand, image: Map | None, direction: Array | None = None) -> Stand | None:
     """Return the end of a step, cut where F did not fall; None where it would have to be cut too often."""
-    direction = None if image is None else image(here.tangent)
-    slope = 0.0 if direction is None else float(direction @ here.tangent)
-    if direction is None or not slope > 0.0:
+    if image is None:
+        return None
+    direction = image(here.tangent) if direction is None else direction
+    slope = float(direction @ here.tangent)
+    if not slope > 0.0:
         return None
     length, rounding = 1.0, VALUE_ROUNDING * abs(here.value)
     for _ in range(CUTS + 1):
-        there = data.stand(here.point - length * direction, image)
+        there = data.stand(here.point - length * direction)
         if there.value <= here.value - DECREASE * length * slope + rounding:
-            return there
+            ahead = image(there.tangent)
+            left = float(ahead @ there.tangent)
+            return there._replace(image=image, direction=ahead, decrement=left, gain=left / slope)
         length *= 0.5
     return None
 

@@ -39,6 +39,7 @@ WIDTH_LIMIT = 2_000  # variables up to which directions may be projected one by 
 SPARE_DIRECTIONS = 4  # random directions more than there should be tangent ones
 ROUNDED_LENGTH = 1e-7  # of a random direction's length: a projection this short is rounding
 INNER_SHARE = 0.99  # for the run in v
+SINGLE_SHARE = 1e-2  # for steps before it: in single precision the answer has to do without their Hessians
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -51,6 +52,14 @@ class ProjectedData(Way):
     def inner(self) -> Tolerance:
         """A little less than what was asked for, so that rounding on the way to x costs no accuracy."""
         return self.asked.times(INNER_SHARE)
+
+    @property
+    def beforehand(self) -> Tolerance:
+        """Less where data are in single precision, whose rounding parts the Hessians here and there."""
+        narrow = self.problem.objective
+        assert isinstance(narrow, GLM)
+        single = _stored(narrow.design).dtype == np.float32
+        return self.inner.times(SINGLE_SHARE if single else 1.0)
 
     def lower(self, x: Array) -> Array:
         """Return the coordinates of the feasible point nearest to x."""

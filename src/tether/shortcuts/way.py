@@ -37,6 +37,11 @@ class Way:
         return self.asked
 
     @property
+    def beforehand(self) -> Tolerance:
+        """The accuracy to ask of steps before it."""
+        return self.inner
+
+    @property
     def residual(self) -> Callable[[Array], float] | None:
         """How far points of the run are from what the user asks for; None: they are in other variables."""
         return self.original.residual if self.problem is self.original else None
