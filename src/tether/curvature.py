@@ -22,7 +22,7 @@ FULL, KRONECKER, DIAGONAL = "full", "kronecker", "diagonal"
 FORMS = (FULL, KRONECKER, DIAGONAL)
 KEPT_SIZE = 500  # variables up to which the shape of a triangle is kept
 
-_PAIR, _PRODUCT, _COPY = 0.75, 0.027, 0.8  # nanoseconds, see `tether.objectives.prices`
+_PAIR, _PRODUCT, _COPY = 0.4, 0.022, 0.8  # nanoseconds, see `tether.objectives.prices`
 
 
 class SecondOrder(NamedTuple):

@@ -11,9 +11,11 @@ from tether.curvature import SecondOrder
 from tether.feasible import Feasible
 from tether.objectives.base import Objective
 from tether.objectives.pool import Pool
-from tether.objectives.smoothness import Constants, Smoothness
+from tether.objectives.smoothness import Constants, Contrast, Smoothness
 from tether.polyhedral import Pieces
 from tether.region import Region
+
+NUMBER = 0.45  # nanoseconds in which compiled code reads a number, about
 
 
 class Problem(NamedTuple):
@@ -54,6 +56,7 @@ class Facts(NamedTuple):
     anchored_price: int = 1  # component gradients that a sample of an anchored step costs
     proven_convex: bool = True  # by construction, so that nobody needs to watch
     bends: Callable[[], SecondOrder] = SecondOrder  # which autodiff has to compile for
+    contrast: Callable[[], Contrast] = Contrast  # what makes it difficult, if somebody wants to know
     step_work: float = 0.0  # of a sample of a step, in nanoseconds, about; 0: workers are apart
     equations: int = 0  # about, where it is known
     cut: Callable[[], Cut] = Cut  # what there is where long rows are taken in shares

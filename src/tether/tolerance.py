@@ -1,5 +1,6 @@
 """How accurate an answer has to be: in the units of F, or relative to its size."""
 
+import math
 from typing import Any, NamedTuple
 
 from tether.inputs import nonnegative
@@ -31,8 +32,12 @@ class Tolerance(NamedTuple):
         >>> Tolerance(tol=1e-3).allows(1e-2, size=1e5), Tolerance(rtol=1e-3).allows(1e-2, size=1e5)
         (False, True)
         """
-        absolute = self.tol is not None and error <= self.tol
-        return absolute or (self.rtol is not None and error <= self.rtol * size)
+        return error <= self.limit(size)
+
+    def limit(self, size: float) -> float:
+        """Return the largest error that is small enough next to a size."""
+        absolute, relative = (-math.inf if one is None else one for one in (self.tol, self.rtol))
+        return max(absolute, relative if relative < 0.0 else relative * size)
 
     def times(self, share: float) -> "Tolerance":
         """Return a part of it."""

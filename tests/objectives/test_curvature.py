@@ -181,7 +181,7 @@ def test_prices_follow_the_work():
         return GLM(X, labels(loss, rng, n), loss).second_order
 
     narrow, wide = second(2000, 50).full, second(2000, 500).full
-    assert 2.0 < narrow < 5.0 and 15.0 < wide < 40.0
+    assert 2.0 < narrow < 6.0 and 25.0 < wide < 60.0
     thin, thick = second(2000, 1000, 0.01).full, second(2000, 1000, 0.04).full
     assert 1.5 < thin < thick < second(2000, 1000).full
     outputs = second(300, 20, loss="multinomial")

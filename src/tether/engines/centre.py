@@ -17,6 +17,8 @@ from tether.constraints.in_metric import MetricTangent
 from tether.curvature import unpacked
 from tether.engines.uploads import Upload, mean
 from tether.metric import NotFinite, metric_of
+from tether.metric.full import FullMetric
+from tether.objectives import Objective
 from tether.problem import Problem
 from tether.region import Held, Region
 from tether.requests import (
@@ -33,6 +35,7 @@ from tether.requests import (
 )
 
 EASY = 0.03  # of the decrement: terms of a bound that nobody needs to make smaller
+SLIGHT = 0.1  # of the logarithm of a Hessian: a fall that costs a bound little
 ROUNDING = 1e-15  # relative error of a projected gradient, about
 
 
@@ -44,7 +47,7 @@ class Projector(NamedTuple):
     asked: Curvature | None = None  # what the metric was made of
     region: Region | None = None  # what there is beyond equations
     block: Array | None = None  # second derivatives of some variables
-    reach: Array | None = None  # how fast second derivatives fall along each variable
+    alone: Objective | None = None  # the only one that there is, with its data
 
     def curved(self, request: Gradient, gradient: Array, tangent: Array) -> Curved | None:
         """Return what the metric says of a point, given P grad F: P_M g and P_M P g are the same."""
@@ -60,13 +63,16 @@ class Projector(NamedTuple):
         exact = self.metric.exact and self.asked.share >= 1.0
         concordance = self.asked.concordance if exact else math.inf
         shift = self._fall(concordance, request.point - self.asked.point)
+        if SLIGHT < shift < math.inf and self.alone is not None:
+            shift = min(shift, self.alone.fall(request.point - self.asked.point))
         error, mu = self.metric.metric.error, self.asked.convexity
         if mu > 0.0 and _is_as_good(mu, concordance, shift, math.sqrt(decrement), norm(gradient)):
             return Curved(image, images, decrement, shift, mu, concordance, error)
         smallest = self._smallest(concordance, shift, self._fall(concordance, image))
         steepness = math.inf
-        if self.reach is not None and smallest > 0.0 and concordance > 0.0:
-            steepness = self.metric.steepness(self.reach)
+        reach = None if self.alone is None else self.alone.reach
+        if reach is not None and smallest > 0.0 and concordance > 0.0:
+            steepness = self.metric.steepness(reach)
         return Curved(image, images, decrement, shift, smallest, concordance, error, steepness)
 
     def _fall(self, concordance: float, way: Array) -> float:
@@ -74,7 +80,8 @@ class Projector(NamedTuple):
         if concordance == 0.0 or not math.isfinite(concordance):
             return concordance
         plain = concordance * norm(way)
-        return plain if self.reach is None else min(plain, float(self.reach @ np.abs(way)))
+        reach = None if self.alone is None else self.alone.reach
+        return plain if reach is None else min(plain, float(reach @ np.abs(way)))
 
     def target(self, request: Gradient, gradient: Array) -> Target | None:
         """Return the minimum of the quadratic model on the region, from where the point is; None: none."""
@@ -169,9 +176,8 @@ class Centre:
             self._new = None if among else _metric(problem, request.metric, uploads)
             self._new_block = _block(uploads) if among else None
         alone = len(uploads) == 1 and math.isfinite(request.metric.concordance)
-        reach = problem.objective.reach if alone else None
         parts = problem.constraint, self._new, request.metric, problem.region, self._new_block
-        return Projector(*parts, reach)
+        return Projector(*parts, problem.objective if alone else None)
 
     def hear(self, problem: Problem, request: Request, reply: Reply) -> None:
         """Remember which metric is here; the one before, if the reply shows that a new one made no sense."""
@@ -180,6 +186,15 @@ class Centre:
         if reply.curved is not None or reply.target is not None:
             self._problem, self._asked, self._metric = problem, request.metric, self._new
             self._block = self._new_block
+
+    def know(self, problem: Problem, request: Request, hessian: Array) -> None:
+        """Take the second derivatives that a request names from whoever has them."""
+        assert isinstance(request, Gradient) and request.metric is not None
+        try:
+            self._metric = problem.constraint.in_metric(FullMetric(hessian))
+        except NotFinite:
+            return
+        self._problem, self._asked = problem, request.metric
 
     def _holds(self, problem: Problem, request: Gradient) -> bool:
         same = self._problem is not None and all(

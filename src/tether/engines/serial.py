@@ -10,7 +10,7 @@ from tether.engines.averaging import form_reply
 from tether.engines.base import Engine
 from tether.engines.local_work import Memory, Worker
 from tether.objectives.pool import Pool
-from tether.problem import Facts, Problem
+from tether.problem import NUMBER, Facts, Problem
 from tether.requests import Reply, Request
 
 ROUND_WORK = 400_000  # numbers that compiled code reads while Python gets through a round
@@ -26,7 +26,11 @@ class Serial(Engine):
         """Return the objective's own constants."""
         objective, work = problem.objective, ROUND_WORK + problem.constraint.work
         facts = Facts.of(Pool([objective]), problem.seed, work / objective.sample_work)
-        return facts._replace(step_work=objective.sample_work, equations=_count(problem.constraint))
+        return facts._replace(
+            step_work=NUMBER * objective.sample_work,
+            equations=_count(problem.constraint),
+            contrast=lambda: objective.contrast,
+        )
 
     def exchange(self, problem: Problem, request: Request, memory: Memory) -> tuple[Reply, Memory]:
         """Work, project, settle."""

@@ -33,6 +33,9 @@ from tether.requests import Measured, Reply
 FEW_SAMPLES = 1_000  # below which stages of stochastic steps do not pay
 CHEAP_NEWTON = 30.0  # Newton's method that is likely to cost less goes first, ...
 SINGLE_STEP = 40.0  # ... and one step of it, where that is all it takes: L-BFGS often costs as much
+CHEAP_DIAGONAL = 10.0  # requests: the diagonal of the Hessian that is worth having from the start, ...
+DIFFICULT = 8.0  # ... where L / (mu N) is at least this, so that small steps do little in a few passes, ...
+UNEQUAL = 10.0  # ... and F is curved so much more along one variable than along most
 CHEAP_METRIC = 15.0  # passes: a metric that costs no more is worth having from the start
 INTERPRETED = 8.5  # times the work of a sample in a pass: steps that take longer do not pay
 GOOD_PACE = math.log(10.0) / 6.0  # gain of the certificate by cost that needs no comparison
@@ -107,6 +110,8 @@ class Auto(Method):
         costs, unfit = Costs.of(facts, newton), _unfit_for_walks(facts)
         if costs.newton <= (SINGLE_STEP if costs.single else CHEAP_NEWTON) or _has_cheap_metric(newton):
             first = Running.NEWTON, Reason.CHEAP_CURVATURE
+        elif _has_cheap_diagonal(newton) and _is_difficult(facts):
+            first = Running.NEWTON, Reason.UNEQUAL_COLUMNS
         elif unfit is not None:
             first = Running.LBFGS, unfit
         elif newton is not None and newton.form != DIAGONAL:
@@ -139,6 +144,17 @@ def _programs_fit(facts: Facts) -> bool:
 def _has_cheap_metric(newton: NewtonAlgorithm | None) -> bool:
     """Say whether a Kronecker metric, which saves most iterations of L-BFGS, costs but a few."""
     return newton is not None and newton.form == KRONECKER and newton.price <= CHEAP_METRIC
+
+
+def _has_cheap_diagonal(newton: NewtonAlgorithm | None) -> bool:
+    """Say whether the diagonal of the Hessian costs but a few passes, with its factorisation."""
+    return newton is not None and newton.form == DIAGONAL and newton.price <= CHEAP_DIAGONAL
+
+
+def _is_difficult(facts: Facts) -> bool:
+    """Say whether small steps would do little in a few passes, and columns differ."""
+    contrast = facts.contrast()
+    return contrast.passes >= DIFFICULT and contrast.columns >= UNEQUAL
 
 
 def _unfit_for_walks(facts: Facts) -> Reason | None:
@@ -201,11 +217,10 @@ class AutoAlgorithm(SwitchingAlgorithm[AutoState]):
         """Whether Newton's method is first."""
         return self.first[0] == Running.NEWTON
 
-    def after(self, state: AutoState, steps: int) -> AutoState:
-        """Return the state of a run before which Newton's method took steps."""
-        assert state.newton is not None
-        inner = state.newton.inner._replace(stage=steps)
-        return state._replace(newton=state.newton._replace(inner=inner, renewals=steps), stage=steps)
+    def after(self, state: AutoState, steps: int, metric: Array | None) -> AutoState:
+        """Return the state of a run after steps of Newton's method, the last with a Hessian there."""
+        assert self.newton is not None and state.newton is not None
+        return state._replace(newton=self.newton.after(state.newton, steps, metric), stage=steps)
 
     def warm(self, state: AutoState) -> AutoState:
         """Start as the method that is first does."""

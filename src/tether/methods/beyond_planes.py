@@ -21,7 +21,7 @@ from tether.methods.proxskip_svrg import ProxSkipSVRG
 from tether.methods.sequential import CROWDED, LARGEST_SET, SequentialAlgorithm, SequentialState
 from tether.methods.switching import SwitchingAlgorithm
 from tether.polyhedral import Pieces
-from tether.problem import Facts
+from tether.problem import NUMBER, Facts
 from tether.requests import Arrived, Measured, Reply
 
 FLAGSHIP = Anderson(ProxSkipSVRG(renew=True, inside=True))
@@ -81,7 +81,7 @@ class BeyondAlgorithm(SwitchingAlgorithm[BeyondState]):
         """Choose the method to begin with."""
         assert facts.pieces is not None
         sparse = np.mean((facts.pieces.left > 0.0) & (facts.pieces.right > 0.0)) >= MOSTLY
-        a_pass, projection = facts.step_work * facts.n_samples, 2.0 * facts.equations * facts.dim
+        a_pass, projection = facts.step_work * facts.n_samples, 2.0 * NUMBER * facts.equations * facts.dim
         cheap = projection <= CHEAP_PROJECTION * a_pass
         first = Running.NEWTON if sparse and cheap else Running.SKIP
         return cls(facts=facts, newton=newton, pieces=facts.pieces, first=first)

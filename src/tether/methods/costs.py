@@ -13,7 +13,7 @@ ITERATIONS = {FULL: 9.0, KRONECKER: 60.0, DIAGONAL: 30.0}  # of Newton's method,
 RENEWALS = 2.0  # of the metric
 WALK_PRICE = 2.0  # passes in the time of a walk of as many samples
 ROUND_PRICE = 10.0  # passes in the time of a round, where workers are apart
-UNKNOWN_ROUND, UNKNOWN_ROWS = 4e5, 20.0  # nanoseconds of a round, and of it a variable
+UNKNOWN_ROUND, UNKNOWN_ROWS = 1.8e5, 10.0  # nanoseconds of a round, and of it a variable
 VECTOR_PRICE = 0.02  # rounds that a vector more takes there
 
 

@@ -189,6 +189,11 @@ class NewtonAlgorithm(Algorithm[NewtonState]):
         """Look at the gradient first: it may show that there is nothing to do."""
         return state._replace(fresh=False)
 
+    def after(self, state: NewtonState, steps: int, metric: Array | None) -> NewtonState:
+        """Return the state of a run before which steps were taken, the last of them with a Hessian there."""
+        inner = state.inner._replace(stage=steps)
+        return state._replace(inner=inner, metric=metric, fresh=metric is None, renewals=steps, began=steps)
+
     def ask(self, state: NewtonState) -> Gradient:
         """Ask for the gradient at the trial point, in the metric in use or in one taken there."""
         request = self.inner.ask(state.inner)

@@ -9,12 +9,13 @@ MANY_SAMPLES, FEW_SAMPLES = 6, 3  # a column: make a Kronecker metric as good as
 DEAREST_HESSIAN = 150.0  # requests, beyond which its diagonal has to do
 DEAREST_RENEWAL = 5.0  # passes that a Kronecker metric of more than few samples may cost
 PROGRAM_STEPS = 10.0  # factorisations that a quadratic program takes
-PRODUCTS = 15.0  # of a factorisation in a nanosecond
+PRODUCTS = 20.0  # of a factorisation in a nanosecond
 PLACE, MIXED_PLACE = 15.0, 60.0  # products in the time of a number of the Hessian; where outputs are mixed
 SMALL_EIGENPROBLEM = 1000.0  # products in the time that each entry of a matrix takes in an eigenproblem
 ROW_ENTRY = 180.0  # the same for each entry of rows that are put into a Kronecker metric
-READ_METRIC, READ_ROWS = 0.45, 1.0  # nanoseconds for each number that a direction in a metric meets
-TALK = 4e5  # nanoseconds that a request takes besides its work
+READ_METRIC, READ_ROWS = 0.25, 0.45  # nanoseconds for each number that a direction in a metric meets
+SPARSE_FACTOR, SPARSE_COLUMN = 1.5e6, 300.0  # nanoseconds of factorising sparse equations, and for a variable
+TALK = 1.8e5  # nanoseconds that a request takes besides its work
 
 
 def form_or_best(form: str, facts: Facts) -> str:
@@ -55,8 +56,10 @@ def price_of_renewal(form: str, facts: Facts, share: float = 1.0) -> float:
         DIAGONAL: m * m * p,
     }[form]
     a_pass = facts.n_samples * work_of_sample(facts)
-    taking = share * facts.second_order.price(form) * a_pass
-    return (taking + products / PRODUCTS) / work_of_request(facts)
+    taking = share * facts.second_order.price(form) * a_pass + products / PRODUCTS
+    if math.isinf(facts.round_work) and facts.step_work > 0.0:  # sparse equations, beside the data
+        taking += SPARSE_FACTOR + SPARSE_COLUMN * p
+    return taking / work_of_request(facts)
 
 
 def price_of_direction(form: str, facts: Facts) -> float:

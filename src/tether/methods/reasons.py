@@ -23,6 +23,7 @@ class Reason(IntEnum):
     WHOLE_BATCHES = 6
     INTERPRETED_STEPS = 7
     MANY_VARIABLES = 8
+    UNEQUAL_COLUMNS = 9
 
 
 WORDS = {
@@ -35,6 +36,7 @@ WORDS = {
     Reason.WHOLE_BATCHES: "steps that take all samples",
     Reason.INTERPRETED_STEPS: "too little data to compile steps for",
     Reason.MANY_VARIABLES: "before second derivatives pay",
+    Reason.UNEQUAL_COLUMNS: "columns are unequal and steps would be small",
 }
 FIELDS = {Running.NEWTON: "newton", Running.SKIP: "skip", Running.LBFGS: "lbfgs"}
 PACES = {running: f"pace_of_{name}" for running, name in FIELDS.items()}

@@ -18,7 +18,7 @@ from tether.names import Labels, counted
 from tether.needs import Need
 from tether.objectives.domain import Domain
 from tether.objectives.shares import Shares
-from tether.objectives.smoothness import Constants, Smoothness
+from tether.objectives.smoothness import Constants, Contrast, Smoothness
 from tether.objectives.walk import Walk, Walked, walk_in_numpy
 
 __all__ = ["Array", "Evaluation", "Indices", "Objective", "Smoothness"]
@@ -207,9 +207,18 @@ class Objective(ABC):
         return SecondOrder()
 
     @property
+    def contrast(self) -> Contrast:
+        """What makes it difficult for first-order methods, as far as a look at the data tells."""
+        return Contrast()
+
+    @property
     def reach(self) -> Array | None:
         """r with H(x + v) >= exp(-<r, |v|>) H(x), so that units of variables do not matter; None: unknown."""
         return None
+
+    def fall(self, v: Array) -> float:
+        """Return at most by what the logarithm of second derivatives falls along v, wherever that begins."""
+        return math.inf if self.reach is None else float(self.reach @ np.abs(v))
 
     def curvature(self, x: Array, form: str, batch: Indices | None = None) -> Array:
         """Return the second derivatives at x of F, or of f_B, in a form of `tether.curvature`."""

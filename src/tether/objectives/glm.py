@@ -5,6 +5,7 @@ with them a variance-reduced step costs what a plain stochastic step costs.
 """
 
 import copy
+import math
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, final
 
@@ -24,6 +25,7 @@ from tether.objectives.glm_curvature import (
     curvature_among,
     curvature_of,
     expansion_of,
+    fall_of,
     model_of,
     product_of_some,
     quadratic_of,
@@ -52,7 +54,13 @@ from tether.objectives.recession import products_of, separation
 from tether.objectives.ridge import as_ridge
 from tether.objectives.second_moment import SecondMoment
 from tether.objectives.shares import Shares, shares_of
-from tether.objectives.smoothness import LARGEST_CONSTANT, Constants, OpenSmoothness, require_moderate
+from tether.objectives.smoothness import (
+    LARGEST_CONSTANT,
+    Constants,
+    Contrast,
+    OpenSmoothness,
+    require_moderate,
+)
 from tether.objectives.walk import Walk, Walked, walk_in_numpy
 
 if TYPE_CHECKING:
@@ -63,6 +71,7 @@ _LAZY_NAMES = (
     "smoothness",
     "second_order",
     "reach",
+    "contrast",
     "majorised",
     "shares",
     "natural_batch",
@@ -367,9 +376,22 @@ class GLM(Objective):
         return second_order_of(model_of(self), longest)
 
     @lazy
+    def contrast(self) -> Contrast:
+        """L_max over mu N, where it is a bound, and the largest mean square of a column over the median."""
+        if not self._largest_curvature[1]:
+            return Contrast()
+        mu, squares = self.ridge.smallest, self._moment.diagonal()
+        passes = self._largest_smoothness / (mu * self.n_samples) if mu > 0.0 else math.inf
+        return Contrast(passes, float(squares.max() / (np.median(squares) or 1.0)))
+
+    @lazy
     def reach(self) -> Array | None:
         """How fast second derivatives fall along each variable."""
         return reach_of(model_of(self))
+
+    def fall(self, v: Array) -> float:
+        """Return at most by what the logarithm of any sample's second derivative falls along v."""
+        return fall_of(model_of(self), v)
 
     def curvature(self, x: Array, form: str, batch: Indices | None = None) -> Array:
         """Return the second derivatives of the losses' mean, and l2, at x."""

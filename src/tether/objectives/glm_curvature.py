@@ -30,6 +30,8 @@ from tether.objectives.prices import (
 )
 from tether.objectives.ridge import Ridge
 
+SUMMED = 1.0 + 1e-4  # what rounding may hide of a prediction, in single precision
+
 if TYPE_CHECKING:
     from tether.objectives.glm import GLM
 
@@ -63,7 +65,7 @@ class LinearModel(NamedTuple):
     def at(self, x: Array, batch: Indices | None) -> "Predicted":
         """Return the samples of a batch, or all, with their predictions and their shares of the mean."""
         y, weights, offset = (chosen(numbers, batch) for numbers in (self.y, self.weights, self.offset))
-        z = shifted(self._products(x, batch), offset)
+        z = shifted(self.predict(x, batch), offset)
         shares = np.full(len(z), 1.0 / len(z)) if weights is None else weights / len(z)
         return Predicted(self, z, y, shares, batch)
 
@@ -71,7 +73,7 @@ class LinearModel(NamedTuple):
         """Return what second derivatives at x take: those of a quadratic loss are the same everywhere."""
         return self.at(np.zeros_like(x) if self.loss.quadratic else x, batch)
 
-    def _products(self, x: Array, batch: Indices | None) -> Array:
+    def predict(self, x: Array, batch: Indices | None) -> Array:
         """Return X x, at zero without a look at the data."""
         several = () if self.n_outputs == 1 else (self.n_outputs,)
         if not x.any():
@@ -215,6 +217,17 @@ def reach_of(model: LinearModel) -> Array | None:
     if model.n_outputs > 1 or not model.convex or not 0.0 < rate < math.inf:
         return None
     return rate * model.design.largest()
+
+
+def fall_of(model: LinearModel, v: Array) -> float:
+    """Return the rate of the loss times the longest change of a sample's predictions."""
+    rate = float(model.loss.concordance)
+    if not model.convex or not math.isfinite(rate):
+        return math.inf
+    with np.errstate(all="ignore"):
+        changes = model.predict(v, None)
+        longest = np.abs(changes).max() if changes.ndim == 1 else np.linalg.norm(changes, axis=1).max()
+    return rate * float(longest) * SUMMED if np.isfinite(longest) else math.inf
 
 
 def second_order_of(model: LinearModel, longest: float) -> SecondOrder:

@@ -16,8 +16,9 @@ from tether.curvature import packed, unpacked
 from tether.kernels.arguments import csr
 from tether.objectives.design import BLOCK, COMPILE_FROM, DenseDesign, Design, SparseDesign, WithOnes
 
-_FEW_ROWS, _MANY_ROWS = 1024, 2048  # that BLAS gets together: adding up results then takes no time
-_MANY_WIDTH = 500  # columns from which it gets many
+_FEW_ROWS, _MANY_ROWS = 1024, 4096  # that BLAS gets together: adding up results then takes no time
+_NUMBERS = 1 << 18  # of those rows, as far as that leaves a choice: they stay close to the processor
+_MANY_WIDTH = 500  # columns from which it gets more, as results are large
 BLAS_WIDTH = 1000  # columns from which BLAS shares a product among its threads better than we do blocks
 _SPARSE_SHARE = 0.05  # of all pairs of columns that rows may have before dense products are faster
 _MOST_NUMBERS = 1 << 26  # of the triangles that threads sum up, each its own
@@ -129,7 +130,7 @@ def _inner(design: Design) -> tuple[Design, bool]:
 def _dense_sum(some: Summed) -> Array:
     """Return the sum as a matrix, by blocks of rows."""
     n, width = len(some.factors), some.design.width
-    rows = _FEW_ROWS if width < _MANY_WIDTH else _MANY_ROWS
+    rows = _rows_together(width)
     if n <= rows and width < BLAS_WIDTH:
         with threads.one_blas_thread():
             return _sum_of_blocks(some, rows)
@@ -143,6 +144,13 @@ def _dense_sum(some: Summed) -> Array:
     for one in sums[1:]:
         total += one
     return total
+
+
+def _rows_together(width: int) -> int:
+    """Return how many rows of so many columns BLAS gets together."""
+    if width >= _MANY_WIDTH:
+        return 2 * _FEW_ROWS
+    return max(_FEW_ROWS, min(_MANY_ROWS, _NUMBERS // max(1, width)))
 
 
 def _sum_of_blocks(some: Summed, rows: int) -> Array:

@@ -17,15 +17,19 @@ from tether.objectives.gram import is_sparse, pairs_of
 
 LARGEST_FULL = 5000  # variables up to which a Hessian is kept in full: a triangle of 100 MB
 
-_READ, _READ_OUTPUT = 0.45, 0.16  # a number of a dense row in a pass; for each of several outputs
-_FIND = 1.7  # a number of a sparse row, for each output
-_SAMPLE, _OUTPUT = 36.0, 20.0  # what else a sample takes, and each of several outputs
-_PRODUCT, _COPY = 0.027, 0.8  # a product of two numbers in BLAS; a number of a row that BLAS gets
-_PAIR, _CACHED = 0.75, 2500.0  # a product that a place is found for; columns whose triangle slows that down
-_FACTOR, _FILL = 15.0, 2.0  # the factor of a sample; a number of a sparse row that is made dense
-_BLOCK = 8.0  # a number of the matrix of second derivatives of one sample's outputs
+_READ, _READ_OUTPUT = 0.25, 0.075  # a number of a dense row in a pass; for each of several outputs
+_FIND = 1.1  # a number of a sparse row, for each output
+_SAMPLE, _OUTPUT = 14.0, 15.0  # what else a sample takes, and each of several outputs
+_PRODUCT, _COPY = 0.022, 0.8  # a product of two numbers in BLAS; a number of a row that BLAS gets
+_PAIR, _CACHED, _FAR = (
+    0.4,
+    1300.0,
+    14.0,
+)  # a product that a place is found for; columns whose triangle slows that down, and by how much
+_FACTOR, _FILL = 6.0, 1.5  # the factor of a sample; a number of a sparse row that is made dense
+_BLOCK = 5.0  # a number of the matrix of second derivatives of one sample's outputs
 _MIXED = 0.02  # a product of rows for all pairs of outputs
-_PROBABILITY = 30.0  # an output of a sample whose matrix is made of its probabilities
+_PROBABILITY = 20.0  # an output of a sample whose matrix is made of its probabilities
 _DENSE_SQUARES, _SPARSE_SQUARES = 2.0, 1.25  # the diagonal: a pass without kernels, and with one
 
 
@@ -79,7 +83,7 @@ def _products(design: Design) -> float:
     """Return what a sample of the sum of products takes."""
     n, width, stored = design.n_samples, design.width, _stored(design) is not None
     if stored and is_sparse(design):
-        one = _PAIR * pairs_of(design) / n * (1.0 + (width / _CACHED) ** 2)
+        one = _PAIR * pairs_of(design) / n * min(1.0 + (width / _CACHED) ** 3, _FAR)
     else:
         one = _PRODUCT * width**2 + (_COPY + _FILL * stored) * width
     return _FACTOR + one

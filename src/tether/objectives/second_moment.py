@@ -13,7 +13,7 @@ from tether.arrays import Array
 from tether.kernels.codes import NO_PARAMETERS
 from tether.lazy import lazy
 from tether.objectives.design import Design
-from tether.objectives.gram import gram_matrix
+from tether.objectives.gram import gram_matrix, square_sums, summed
 from tether.objectives.spectrum import (
     Product,
     gram_is_affordable,
@@ -79,6 +79,12 @@ class SecondMoment:
     def squares(self) -> Array:
         """||a_i||^2."""
         return self.design.squared_norms()
+
+    def diagonal(self) -> Array:
+        """Return the mean squares of the columns."""
+        n = self.design.n_samples
+        factors = np.full(n, 1.0 / n) if self.weights is None else self.weights / n
+        return square_sums(summed(self.design, factors), compiled=self._compiled).ravel()
 
     def largest(self) -> float:
         """Return the largest eigenvalue, or a bound on it."""

@@ -163,16 +163,23 @@ class Opening:
 
 def begun_near(conversation: Conversation, approach: Approach, known: bool) -> Run:
     """Begin where steps before the run led; ``known``: accuracies are relative to where these began."""
-    algorithm, converged = conversation.algorithm, approach.point is not None
+    end, value = approach.end, approach.first
+    if end is None:
+        run = conversation.begin(approach.start, warm=False)
+        return run._replace(counts=run.counts.plus(approach.work, 0))
+    algorithm, problem = conversation.algorithm, conversation.problem
     assert isinstance(algorithm, AutoAlgorithm)
-    run = conversation.begin(approach.start if approach.point is None else approach.point, warm=False)
-    value = approach.first
+    run = conversation.begin(end.point, warm=False)
+    bent = approach.certifying(problem.objective)
+    state = algorithm.after(run.state, approach.steps, None if bent is None else bent.point)
+    if bent is not None:
+        conversation.engine.centre.know(problem, algorithm.ask(state), bent.matrix)
     reference = Reference(value, abs(value), approach.slope, approach.start)
     return run._replace(
-        state=algorithm.after(run.state, approach.steps) if converged else run.state,
-        counts=run.counts.plus(approach.work, approach.steps if converged else 0),
-        first=value if converged else None,
-        reference=reference if known and converged else None,
+        state=state,
+        counts=run.counts.plus(approach.work, approach.steps),
+        first=value,
+        reference=reference if known else None,
     )
 
 

@@ -2,9 +2,10 @@
 
 A round of conversation takes the time of a pass over some hundred thousand numbers. Where a step of Newton's
 method takes less, the steps are taken here, beside the data, and the run begins where they lead: its first
-request certifies that point as it would any other, and the run goes on where that is not enough. Where steps
-do not converge soon (they have to be cut often, a Hessian is not positive, F has no minimum) nothing is
-believed of what was found, and the run begins where it would have.
+request certifies that point as it would any other, with the last Hessian where that is near enough, and the
+run goes on where that is not enough. Where steps do not converge soon (they have to be cut often, a Hessian
+is not positive, F has no minimum) nothing is believed of what was found, and the run begins where it would
+have.
 """
 
 import math
@@ -19,9 +20,11 @@ from tether.arrays import Array, norm
 from tether.constraints import Constraint, Unconstrained
 from tether.curvature import FULL
 from tether.methods.auto import AutoAlgorithm
-from tether.methods.prices import work_of_request
+from tether.methods.newton import NewtonAlgorithm
+from tether.methods.prices import work_of_request, work_of_sample
 from tether.metric import NotFinite
 from tether.metric.full import FullMetric
+from tether.objectives import Objective
 from tether.problem import Facts, Problem
 from tether.requests import VALUE_ROUNDING, Work
 from tether.tolerance import Tolerance
@@ -32,13 +35,37 @@ DECREASE = 1e-4  # of what the slope promises (Armijo)
 DEAREST_STEP = 5e6  # nanoseconds: next to dearer steps the conversation hardly counts
 LARGEST_SIZE = 1_000  # variables
 SINGULAR = 1e-12  # of an entry of the diagonal, below which its pivot is mostly rounding
-MUCH = 0.1  # what is left of a decrement by a step after which the Hessian is good for another one
+A_LOOK, A_BEND = 5e4, 3e4  # nanoseconds of a step besides a pass, and of a new Hessian besides its sums
+ONE_MORE = 1.0  # steps that come with a new Hessian
+SURE = 0.5  # of what was asked for: a bound on the gap that the first request is certain to meet
 SHARE = 0.1  # of the accuracy that was asked for, so that the certificate is sure to meet it
 LARGEST_FALL = 100.0  # times the size of F: a longer fall is no measure of it
 STRAIGHT_SHARE = 1e-3  # the same where no decrement bounds the gap
 
 
 Map = Callable[[Array], Array]
+
+
+class Bent(NamedTuple):
+    """A Hessian that was taken: where, its matrix, and P_H."""
+
+    point: Array
+    matrix: Array
+    image: Map
+    exact: bool = True  # it is that of F, not of a model above F
+
+
+class Stand(NamedTuple):
+    """A feasible point with F, its slope and its Hessian, and what that of a step before says of it."""
+
+    point: Array
+    value: float
+    tangent: Array  # P grad F
+    hessian: Callable[[], Array]
+    bent: Bent | None = None
+    direction: Array | None = None  # P_H grad F
+    decrement: float = math.inf  # <grad F, P_H grad F>
+    gain: float = math.inf  # the same as a share of what it was before the step
 
 
 class Approach(NamedTuple):
@@ -49,20 +76,21 @@ class Approach(NamedTuple):
     first: float
     slope: float  # ||P grad F|| at the start
     steps: int = 0
-    point: Array | None = None  # None: they did not converge, and the run begins where it would have
+    end: Stand | None = None  # None: they did not converge, and the run begins where it would have
+    limit: float = 0.0  # on the gap, that was asked for
+    steepness: float = math.inf  # R / sqrt(mu), see `tether.run.seen.gap_bound`
 
-
-class Stand(NamedTuple):
-    """A feasible point with F, its slope and its Hessian, and what P_H with that of a step before says."""
-
-    point: Array
-    value: float
-    tangent: Array  # P grad F
-    hessian: Callable[[], Array]
-    image: Map | None = None  # P_H
-    direction: Array | None = None  # P_H grad F
-    decrement: float = math.inf  # <grad F, P_H grad F>
-    gain: float = math.inf  # the same as a share of what it was before the step
+    def certifying(self, objective: Objective) -> Bent | None:
+        """Return the last Hessian, if it is near enough to certify the end with."""
+        bent = None if self.end is None else self.end.bent
+        if self.end is None or bent is None or not bent.exact:
+            return None
+        fall = objective.fall(self.end.point - bent.point)
+        if not math.isfinite(fall):
+            return None
+        left = self.end.decrement * math.exp(fall)
+        close = objective.reach is not None or self.steepness * math.sqrt(left) <= SURE
+        return bent if close and 0.5 * left <= SURE * self.limit else None
 
 
 @dataclass
@@ -70,6 +98,7 @@ class Data:
     """The problem's functions, counted."""
 
     problem: Problem
+    price: float  # of a Hessian, in looks
     looks: int = 0
     bends: int = 0
 
@@ -79,17 +108,17 @@ class Data:
         value, gradient, hessian = self.problem.objective.expansion(x)
         return Stand(x, value, self.problem.constraint.tangent(gradient), hessian)
 
-    def image(self, hessian: Array) -> Map | None:
-        """Return P_H; None where H is not positive on the set."""
+    def bent(self, point: Array, hessian: Callable[[], Array], exact: bool = True) -> Bent | None:
+        """Take second derivatives; None where they are not positive on the set."""
         self.bends += 1
-        constraint = self.problem.constraint
-        within = _by_elimination(constraint, hessian)
+        matrix, constraint = hessian(), self.problem.constraint
+        within = _by_elimination(constraint, matrix)
         if within is not None:
-            return within
-        if not np.isfinite(hessian).all():
+            return Bent(point, matrix, within, exact)
+        if not np.isfinite(matrix).all():
             return None
-        tangent = constraint.in_metric(FullMetric(hessian))
-        return tangent.tangent if tangent.exact else None
+        tangent = constraint.in_metric(FullMetric(matrix))
+        return Bent(point, matrix, tangent.tangent, exact) if tangent.exact else None
 
 
 def approached(
@@ -113,23 +142,33 @@ def approached(
         return None
     if STEPS * 2.0 * (CUTS + 1 + price) > max_passes:  # what they cost at most
         return None
-    data, x = Data(problem), problem.constraint.project(start)
+    data, x = Data(problem, _price(newton, facts)), problem.constraint.project(start)
     with np.errstate(all="ignore"):
         here = data.stand(x)
-        accuracy = asked.times(SHARE if math.isfinite(newton.concordance) else STRAIGHT_SHARE)
-        steps, point = _taken(data, here, accuracy)
+        share = SHARE if math.isfinite(newton.concordance) else STRAIGHT_SHARE
+        steps, end = _taken(data, here, asked.times(share))
     work = Work(0, math.ceil((data.looks + data.bends * price) * facts.n_samples), steps, steps)
-    return Approach(work, x, here.value, norm(here.tangent), steps, point)
+    limit = 0.0 if end is None else _limit(asked, here.value, end.value)
+    mu = newton.convexity
+    steepness = newton.concordance / math.sqrt(mu) if mu > 0.0 else math.inf
+    return Approach(work, x, here.value, norm(here.tangent), steps, end, limit, steepness)
 
 
-def _taken(data: Data, here: Stand, accuracy: Tolerance) -> tuple[int, Array | None]:
+def _price(newton: NewtonAlgorithm, facts: Facts) -> float:
+    """Return what a Hessian costs, in looks at F."""
+    a_look = facts.n_samples * work_of_sample(facts) + A_LOOK
+    return (newton.price * work_of_request(facts) + A_BEND) / a_look
+
+
+def _taken(data: Data, here: Stand, accuracy: Tolerance) -> tuple[int, Stand | None]:
     """Take steps until the gap is likely to be small enough; return how many, and their end if it is."""
     first = here.value
     for step in range(STEPS):
-        if _is_near(here, first, accuracy):
-            return step, here.point
+        enough = 2.0 * _limit(accuracy, first, here.value)
+        if 0.0 <= here.decrement <= enough:
+            return step, here
         try:
-            there = _further(data, here)
+            there = _further(data, here, enough)
         except NotFinite:  # a Hessian is out of scale
             there = None
         if there is None:
@@ -138,35 +177,42 @@ def _taken(data: Data, here: Stand, accuracy: Tolerance) -> tuple[int, Array | N
     return STEPS, None
 
 
-def _is_near(here: Stand, first: float, accuracy: Tolerance) -> bool:
-    """Say whether the gap is likely to be small enough, by the Hessian of the step before."""
-    left, size = 0.5 * here.decrement, abs(here.value)
-    return left >= 0.0 and accuracy.allows(left, max(size, min(first - here.value, LARGEST_FALL * size)))
+def _limit(accuracy: Tolerance, first: float, value: float) -> float:
+    """Return the largest gap that is small enough where F has fallen from one value to another."""
+    return accuracy.limit(max(abs(value), min(first - value, LARGEST_FALL * abs(value))))
 
 
-def _further(data: Data, here: Stand) -> Stand | None:
-    """Return the end of a step with the last Hessian while that gains much, else of Newton's step.
+def _further(data: Data, here: Stand, enough: float) -> Stand | None:
+    """Return the end of a step with the last Hessian while that is likely to pay, else of Newton's step.
 
     Where that leads too far, the end of a step with a model above F, if there is one.
     """
-    if here.gain <= MUCH:
-        there = _stepped(data, here, here.image, here.direction)
-        if there is not None and there.gain <= MUCH:
+    if _may_serve(data, here, enough):
+        there = _stepped(data, here, here.bent, here.direction)
+        if there is not None and (there.decrement <= enough or _may_serve(data, there, enough)):
             return there
         here = here if there is None else there
-    there = _stepped(data, here, data.image(here.hessian()))
+    there = _stepped(data, here, data.bent(here.point, here.hessian))
     majorised = data.problem.objective.majorised if there is None else None
     if majorised is None:
         return there
-    there = _stepped(data, here, data.image(majorised.expansion(here.point).hessian()))
+    above = data.bent(here.point, majorised.expansion(here.point).hessian, exact=False)
+    there = _stepped(data, here, above)
     return None if there is None else there._replace(decrement=math.inf, gain=math.inf)
 
 
-def _stepped(data: Data, here: Stand, image: Map | None, direction: Array | None = None) -> Stand | None:
+def _may_serve(data: Data, here: Stand, enough: float) -> bool:
+    """Say whether steps with the last Hessian, each gaining as much, are likely to cost less than another."""
+    if not (enough > 0.0 and 0.0 < here.gain < 1.0):
+        return False
+    return math.log(here.decrement / enough) <= -math.log(here.gain) * (data.price + ONE_MORE)
+
+
+def _stepped(data: Data, here: Stand, bent: Bent | None, direction: Array | None = None) -> Stand | None:
     """Return the end of a step, cut where F did not fall; None where it would have to be cut too often."""
-    if image is None:
+    if bent is None:
         return None
-    direction = image(here.tangent) if direction is None else direction
+    direction = bent.image(here.tangent) if direction is None else direction
     slope = float(direction @ here.tangent)
     if not slope > 0.0:
         return None
@@ -174,9 +220,9 @@ def _stepped(data: Data, here: Stand, image: Map | None, direction: Array | None
     for _ in range(CUTS + 1):
         there = data.stand(here.point - length * direction)
         if there.value <= here.value - DECREASE * length * slope + rounding:
-            ahead = image(there.tangent)
+            ahead = bent.image(there.tangent)
             left = float(ahead @ there.tangent)
-            return there._replace(image=image, direction=ahead, decrement=left, gain=left / slope)
+            return there._replace(bent=bent, direction=ahead, decrement=left, gain=left / slope)
         length *= 0.5
     return None
 
