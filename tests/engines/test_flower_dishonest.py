@@ -257,6 +257,7 @@ HELLOS = {
     "mu": (number("hello.card.smoothness.convexity", float("inf")), "convexity must be"),
     "mu > L": (number("hello.card.smoothness.convexity", 1e9), "convexity must be at most"),
     "draws": (number("hello.card.draws", 10**9), "says draws = 1000000000 for"),
+    "most": (number("hello.card.most", -1.0), "says most = -1"),
     "share": (number("hello.card.share", float("nan")), "says share = nan"),
     "words": (number("hello.card.dim", "three"), "hello.card.dim as str"),
     "json": (number("hello.kind", "{"), "settings that cannot be read"),

@@ -26,7 +26,7 @@ METHODS = [
     Anderson(ProxSkipSVRG(**SHORT)),
     Regularised(DelayedSVRG(**SHORT), strength=0.5),
     Nesterov(),
-    LBFGS(),
+    LBFGS(smoothness=1.0),
 ]
 
 

@@ -182,8 +182,9 @@ def test_prices_follow_the_work():
 
     narrow, wide = second(2000, 50).full, second(2000, 500).full
     assert 2.0 < narrow < 6.0 and 25.0 < wide < 60.0
-    thin, thick = second(2000, 1000, 0.01).full, second(2000, 1000, 0.04).full
-    assert 1.5 < thin < thick < second(2000, 1000).full
+    thin, thick, dense = second(2000, 1000, 0.01), second(2000, 1000, 0.04), second(2000, 1000)
+    assert 1.5 < thin.full < thick.full
+    assert thin.full * thin.work < thick.full * thick.work < dense.full * dense.work
     outputs = second(300, 20, loss="multinomial")
     assert 1.0 < outputs.kronecker < outputs.full < math.inf
     assert (outputs.outputs, second(300, 20).kronecker) == (K, math.inf)

@@ -32,11 +32,12 @@ from tether.requests import Measured, Reply
 
 FEW_SAMPLES = 1_000  # below which stages of stochastic steps do not pay
 CHEAP_NEWTON = 30.0  # Newton's method that is likely to cost less goes first, ...
-SINGLE_STEP = 40.0  # ... and one step of it, where that is all it takes: L-BFGS often costs as much
+SINGLE_STEP = 80.0  # ... and one step of it, where that is all it takes: L-BFGS often costs as much
 CHEAP_DIAGONAL = 10.0  # requests: the diagonal of the Hessian that is worth having from the start, ...
 DIFFICULT = 8.0  # ... where L / (mu N) is at least this, so that small steps do little in a few passes, ...
 UNEQUAL = 10.0  # ... and F is curved so much more along one variable than along most
-CHEAP_METRIC = 15.0  # passes: a metric that costs no more is worth having from the start
+DEAR_ROUND = 0.5  # of an iteration of L-BFGS: rounds that are worth saving by small steps
+CHEAP_METRIC = 5.0  # passes: a metric that costs no more is worth having from the start
 INTERPRETED = 8.5  # times the work of a sample in a pass: steps that take longer do not pay
 GOOD_PACE = math.log(10.0) / 6.0  # gain of the certificate by cost that needs no comparison
 LARGEST_PROGRAM = 1_500  # variables up to which quadratic programs with a dense Hessian are quick
@@ -110,12 +111,14 @@ class Auto(Method):
         costs, unfit = Costs.of(facts, newton), _unfit_for_walks(facts)
         if costs.newton <= (SINGLE_STEP if costs.single else CHEAP_NEWTON) or _has_cheap_metric(newton):
             first = Running.NEWTON, Reason.CHEAP_CURVATURE
-        elif _has_cheap_diagonal(newton) and _is_difficult(facts):
+        elif _has_cheap_diagonal(newton) and _steps_are_small(facts) and facts.contrast().columns >= UNEQUAL:
             first = Running.NEWTON, Reason.UNEQUAL_COLUMNS
         elif unfit is not None:
             first = Running.LBFGS, unfit
         elif newton is not None and newton.form != DIAGONAL:
             first = Running.LBFGS, Reason.MANY_VARIABLES
+        elif costs.a_round < DEAR_ROUND and _steps_are_small(facts):
+            first = Running.LBFGS, Reason.SMALL_STEPS
         else:
             first = Running.SKIP, Reason.MANY_SAMPLES
         return AutoAlgorithm(facts=facts, newton=newton, first=first, walks=unfit is None, costs=costs)
@@ -151,10 +154,9 @@ def _has_cheap_diagonal(newton: NewtonAlgorithm | None) -> bool:
     return newton is not None and newton.form == DIAGONAL and newton.price <= CHEAP_DIAGONAL
 
 
-def _is_difficult(facts: Facts) -> bool:
-    """Say whether small steps would do little in a few passes, and columns differ."""
-    contrast = facts.contrast()
-    return contrast.passes >= DIFFICULT and contrast.columns >= UNEQUAL
+def _steps_are_small(facts: Facts) -> bool:
+    """Say whether a few passes of stochastic steps would do little."""
+    return facts.contrast().passes >= DIFFICULT
 
 
 def _unfit_for_walks(facts: Facts) -> Reason | None:

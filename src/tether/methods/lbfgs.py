@@ -58,8 +58,8 @@ class LBFGS(Method):
     memory : int, default 10
         Curvature pairs kept.
     smoothness : float, optional
-        L, which scales the first step. Open: the objective's L_F where it is known, else a short step
-        finds the scale.
+        L, which scales the first step. Open: a bound on it that costs next to nothing where there is one,
+        else what is short against x; a short step finds the scale.
 
     Examples
     --------
@@ -180,22 +180,19 @@ class LBFGSAlgorithm(Algorithm[LBFGSState]):
         )
 
     def _first_scale(self, reply: Measured) -> float:
-        """Return 1/L, or where L is not known what makes a step short against x."""
+        """Return 1/L, or 1 over a bound on it, or where none is known what makes a step short against x."""
         assert reply.gradient is not None
-        if self._knows_scale:
-            return 1.0 / (self.smoothness or positive(self.facts.smoothness.full))
+        if self.smoothness is not None:
+            return 1.0 / self.smoothness
+        if self.facts.smoothness.known:
+            return 1.0 / positive(self.facts.smoothness.most)
         length = norm(reply.point) or 1.0
         return FIRST_SHARE * length / (norm(reply.gradient) or 1.0)
 
     def _shows_scale(self, state: LBFGSState, before: float, after: float) -> bool:
         """Say whether a short first step was long enough to see the curvature, which scales the next one."""
-        first = not self._knows_scale and not len(state.steps)
+        first = self.smoothness is None and not len(state.steps)
         return first and after - before > -SEEN_CURVATURE * before
-
-    @property
-    def _knows_scale(self) -> bool:
-        """Whether L_F is known."""
-        return self.smoothness is not None or self.facts.smoothness.known
 
     def estimate(self, state: LBFGSState) -> Array:
         """Return the last accepted point."""

@@ -57,7 +57,7 @@ def price_of_renewal(form: str, facts: Facts, share: float = 1.0) -> float:
     }[form]
     a_pass = facts.n_samples * work_of_sample(facts)
     taking = share * facts.second_order.price(form) * a_pass + products / PRODUCTS
-    if math.isinf(facts.round_work) and facts.step_work > 0.0:  # sparse equations, beside the data
+    if form == DIAGONAL and math.isinf(facts.round_work) and facts.step_work > 0.0:  # sparse, and here
         taking += SPARSE_FACTOR + SPARSE_COLUMN * p
     return taking / work_of_request(facts)
 

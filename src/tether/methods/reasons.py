@@ -24,6 +24,7 @@ class Reason(IntEnum):
     INTERPRETED_STEPS = 7
     MANY_VARIABLES = 8
     UNEQUAL_COLUMNS = 9
+    SMALL_STEPS = 10
 
 
 WORDS = {
@@ -36,6 +37,7 @@ WORDS = {
     Reason.WHOLE_BATCHES: "steps that take all samples",
     Reason.INTERPRETED_STEPS: "too little data to compile steps for",
     Reason.MANY_VARIABLES: "before second derivatives pay",
+    Reason.SMALL_STEPS: "stochastic steps would be small",
     Reason.UNEQUAL_COLUMNS: "columns are unequal and steps would be small",
 }
 FIELDS = {Running.NEWTON: "newton", Running.SKIP: "skip", Running.LBFGS: "lbfgs"}

@@ -78,6 +78,7 @@ _LAZY_NAMES = (
     "sample_work",
     "_largest_curvature",
     "_moment",
+    "_convexity",
     "_compiled",
     "_quadratic",
 )
@@ -283,7 +284,14 @@ class GLM(Objective):
         if not self._is_surely_moderate:
             require_moderate("X", self._largest_smoothness)
         mu = None if self.loss.convexity > 0.0 else self._convexity
-        return OpenSmoothness(mu, lambda: self.smoothness, self._largest_curvature[1], known=True)
+        return OpenSmoothness(
+            mu=mu,
+            find=lambda: self.smoothness,
+            exact=self._largest_curvature[1],
+            known=True,
+            find_mu=lambda: self._convexity,
+            find_most=lambda: self._mean_smoothness,
+        )
 
     @property
     def _is_surely_moderate(self) -> bool:
@@ -296,6 +304,11 @@ class GLM(Objective):
     def _largest_smoothness(self) -> float:
         """L_max."""
         return self._largest_curvature[0] * self._moment.lengths.largest + self.ridge.largest
+
+    @property
+    def _mean_smoothness(self) -> float:
+        """A bound on L_F: the trace bounds the largest eigenvalue."""
+        return self._largest_curvature[0] * self._moment.lengths.mean + self.ridge.largest
 
     @lazy
     def shares(self) -> Shares | None:
@@ -326,7 +339,7 @@ class GLM(Objective):
         norms = self._moment.squares
         return norms if self.weights is None else norms * self.weights
 
-    @property
+    @lazy
     def _convexity(self) -> float:
         """The strong convexity of F: that of the penalty, and what the loss and the data make certain."""
         curved = self.loss.convexity

@@ -36,14 +36,20 @@ class Card(NamedTuple):
     draws: int = 0  # N', the steps of a pass that takes long rows in shares; 0: no row has shares
     share: float = 0.0  # the largest smoothness constant of a share
     floor: float = -math.inf  # its sum is nowhere lower
+    known: bool = True  # L is a matter of a few passes
+    most: float = 0.0  # a bound on L_F that methods may take for its size
 
-    def constants(self) -> Smoothness:
-        """Return the constants, all of them known."""
-        return self.smoothness
+    def constants(self) -> Constants:
+        """Return the constants as the objective itself gives them."""
+        mu, exact = self.smoothness.convexity, self.smoothness.exact
+        return OpenSmoothness(
+            mu, lambda: self.smoothness, exact, known=self.known, find_most=lambda: self.most
+        )
 
     @classmethod
     def of(cls, objective: Objective) -> "Card":
         """Return the card of an objective."""
+        constants = objective.constants()
         return cls(
             objective.n_samples,
             objective.mass,
@@ -57,6 +63,8 @@ class Card(NamedTuple):
             objective.draws,
             objective.share,
             objective.floor,
+            constants.known,
+            constants.most,
         )
 
 
@@ -105,6 +113,8 @@ class Pool:
             find=lambda: self.smoothness,
             exact=all(one.exact for one in each),
             known=all(one.known for one in each),
+            find_mu=lambda: self._mean(each),
+            find_most=lambda: float(np.max(self.weights * [one.most for one in each])),
         )
 
     def _convexity_of(self, each: list[Constants]) -> float | None:
@@ -113,6 +123,10 @@ class Pool:
             return 0.0
         if any(isinstance(one, OpenSmoothness) and one.mu is None for one in each):
             return None
+        return self._mean(each)
+
+    def _mean(self, each: list[Constants]) -> float:
+        """Return the mean of the workers' mu."""
         return float(np.mean(self.weights * [one.convexity for one in each]))
 
     @property

@@ -12,7 +12,7 @@ elsewhere about as well as operations can be counted.
 
 import math
 
-from tether.objectives.design import Design, SparseDesign, WithOnes
+from tether.objectives.design import COMPILE_FROM, Design, SparseDesign, WithOnes
 from tether.objectives.gram import is_sparse, pairs_of
 
 LARGEST_FULL = 5000  # variables up to which a Hessian is kept in full: a triangle of 100 MB
@@ -26,6 +26,7 @@ _PAIR, _CACHED, _FAR = (
     1300.0,
     14.0,
 )  # a product that a place is found for; columns whose triangle slows that down, and by how much
+_INTERPRETED_PAIR = 10.0  # the same where there is too little data to compile for
 _FACTOR, _FILL = 6.0, 1.5  # the factor of a sample; a number of a sparse row that is made dense
 _BLOCK = 5.0  # a number of the matrix of second derivatives of one sample's outputs
 _MIXED = 0.02  # a product of rows for all pairs of outputs
@@ -83,7 +84,8 @@ def _products(design: Design) -> float:
     """Return what a sample of the sum of products takes."""
     n, width, stored = design.n_samples, design.width, _stored(design) is not None
     if stored and is_sparse(design):
-        one = _PAIR * pairs_of(design) / n * min(1.0 + (width / _CACHED) ** 3, _FAR)
+        find = _PAIR * min(1.0 + (width / _CACHED) ** 3, _FAR)
+        one = (find if design.n_entries >= COMPILE_FROM else _INTERPRETED_PAIR) * pairs_of(design) / n
     else:
         one = _PRODUCT * width**2 + (_COPY + _FILL * stored) * width
     return _FACTOR + one

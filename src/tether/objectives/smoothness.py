@@ -49,6 +49,11 @@ class Smoothness(_Constants):
         """mu, which takes nothing to know."""
         return self.convexity
 
+    @property
+    def most(self) -> float:
+        """A bound on L_F that costs next to nothing; here, L_F itself."""
+        return self.full
+
     def __new__(cls, maximum: float, full: float, convexity: float, exact: bool = True) -> Self:
         """Refuse what cannot be the constants of a function."""
         largest, whole = nonnegative("maximum", maximum), nonnegative("full", full)
@@ -94,15 +99,19 @@ class OpenSmoothness:
     1.0
     """
 
-    mu: float | None  # None: it is found with the others
+    mu: float | None  # None: it is found when it is asked for
     find: Callable[[], Smoothness]
     exact: bool = False  # L is a bound
     known: bool = False  # L takes a few passes at most, and is not felt for step by step
+    find_mu: Callable[[], float] | None = None  # without L; None: it is found with L
+    find_most: Callable[[], float] | None = None  # a bound on L_F without a pass; None: there is none
 
     @property
     def convexity(self) -> float:
         """A bound on mu from below."""
-        return self.find().convexity if self.mu is None else self.mu
+        if self.mu is not None:
+            return self.mu
+        return self.find().convexity if self.find_mu is None else self.find_mu()
 
     @property
     def ready_convexity(self) -> float:
@@ -115,6 +124,11 @@ class OpenSmoothness:
         return self.find().maximum
 
     @property
+    def most(self) -> float:
+        """A bound on L_F that costs next to nothing, if there is one."""
+        return self.full if self.find_most is None else self.find_most()
+
+    @property
     def full(self) -> float:
         """L_F."""
         return self.find().full
@@ -122,6 +136,16 @@ class OpenSmoothness:
     def with_convexity(self, mu: float) -> "OpenSmoothness":
         """Return another mu, and leave L open."""
         return replace(self, mu=mu, known=False)
+
+    def times(self, weight: float) -> "OpenSmoothness":
+        """Return the constants of the sum times a weight, open as these are."""
+        return replace(
+            self,
+            mu=None if self.mu is None else weight * self.mu,
+            find=lambda: self.find().times(weight),
+            find_mu=lambda: weight * self.convexity,
+            find_most=None if self.find_most is None else lambda: weight * self.most,
+        )
 
     def _replace(self, **changes: Any) -> Smoothness:
         return self.find()._replace(**changes)

@@ -1,7 +1,6 @@
 """A finite sum times a number, so that workers of unequal size can be averaged plainly."""
 
 from collections.abc import Sequence
-from dataclasses import replace
 from typing import Any, final
 
 from tether.arrays import Array, Indices
@@ -10,7 +9,7 @@ from tether.digest import digest_of
 from tether.names import Labels
 from tether.objectives.base import Evaluation, Kind, Objective, Smoothness
 from tether.objectives.shares import Shares
-from tether.objectives.smoothness import Constants, OpenSmoothness
+from tether.objectives.smoothness import Constants
 from tether.objectives.walk import Walk, Walked
 
 
@@ -53,11 +52,7 @@ class Weighted(Objective):
 
     def constants(self) -> Constants:
         """Return the constants of f times the weight, open where those of f are."""
-        found = self.objective.constants()
-        if isinstance(found, OpenSmoothness):
-            mu = None if found.mu is None else self.weight * found.mu
-            return replace(found, mu=mu, find=lambda: self.smoothness)
-        return found.times(self.weight)
+        return self.objective.constants().times(self.weight)
 
     def edge(self, x: Array) -> str:
         """That of f."""

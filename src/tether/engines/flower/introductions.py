@@ -29,6 +29,8 @@ def check_hello(hello: Hello) -> None:
         raise BadAnswer(f"worker {hello.partition} says mass = {card.mass}, which must be positive")
     if card.draws and not card.n_samples <= card.draws <= 2 * card.n_samples:
         raise BadAnswer(f"worker {hello.partition} says draws = {card.draws} for {card.n_samples} samples")
+    if not 0 <= card.most < math.inf:
+        raise BadAnswer(f"worker {hello.partition} says most = {card.most}, which must not be negative")
     if not 0 <= card.share < math.inf:
         raise BadAnswer(f"worker {hello.partition} says share = {card.share}, which must not be negative")
     settings_of(hello)
