@@ -114,11 +114,14 @@ def _unit_rows(matrix: sp.csr_array) -> UnitRows:
 
 def row_lengths(matrix: sp.csr_array) -> Array:
     """Return the Euclidean length of each row, without overflow, and 1 for a row of zeros."""
-    largest = abs(matrix).max(axis=1).toarray().ravel() if matrix.nnz else np.zeros(matrix.shape[0])
+    rows, row_of = matrix.shape[0], np.repeat(np.arange(matrix.shape[0]), np.diff(matrix.indptr))
+    with np.errstate(over="ignore"):
+        squares = np.bincount(row_of, matrix.data**2, minlength=rows)
+    if squares.min(initial=1.0) > 1e-280 and squares.max(initial=1.0) < 1e280:
+        return np.sqrt(squares)
+    largest = abs(matrix).max(axis=1).toarray().ravel() if matrix.nnz else np.zeros(rows)
     largest[largest == 0.0] = 1.0
-    relative = matrix.data / np.repeat(largest, np.diff(matrix.indptr))
-    row_of = np.repeat(np.arange(matrix.shape[0]), np.diff(matrix.indptr))
-    lengths = largest * np.sqrt(np.bincount(row_of, relative**2, minlength=matrix.shape[0]))
+    lengths = largest * np.sqrt(np.bincount(row_of, (matrix.data / largest[row_of]) ** 2, minlength=rows))
     lengths[lengths == 0.0] = 1.0
     return lengths
 
