@@ -116,7 +116,7 @@ class Affine(Constraint):
 
     def project(self, x: Array) -> Array:
         """Return the nearest solution of A x = b."""
-        return self._rows.tangent(np.asarray(x, dtype=float)) + self._fit.point
+        return self._rows.projected(np.asarray(x, dtype=float), self.b, self._fit.point)
 
     def tangent(self, v: Array) -> Array:
         """Return the part of a direction in ker(A)."""

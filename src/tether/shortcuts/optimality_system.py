@@ -191,8 +191,10 @@ def _system(matrix: Any, rows: Any, seconds: float) -> System | None:
 
 
 def _takes_too_long(system: sparse.csr_array, seconds: float) -> bool:
-    work = work_of_eliminating(sparse.csr_array(system + sparse.eye_array(system.shape[0])))
-    return work > min(HOPELESS_WORK, seconds * SPEED)
+    size, most = system.shape[0], min(HOPELESS_WORK, seconds * SPEED)
+    if size**3 / 3.0 <= most:  # even if it fills in
+        return False
+    return work_of_eliminating(sparse.csr_array(system + sparse.eye_array(size))) > most
 
 
 def _is_known(constraint: Constraint) -> bool:

@@ -83,6 +83,10 @@ class RefinedRows(Rows):
         point = point + lsmr(operator, misfit, atol=1e-14, btol=1e-14, conlim=0.0, maxiter=2000)[0]
         return Fit(point, target - self._products.forward(point))
 
+    def projected(self, v: Array, b: Array, shortest: Array) -> Array:
+        """Return the solution of A x = b nearest to v: the nearer that is, the sooner it is found."""
+        return self._meet(v, self.scale * b)[0]
+
     def nearest(self, v: Array, b: Array) -> tuple[Array, Array | None]:
         """Return the solution x = v + A^T l of A x = b nearest to v, and l; least squares where there is none."""
         target = self.scale * b

@@ -56,6 +56,10 @@ class Rows(ABC):
     def fit(self, b: Array) -> Fit:
         """Return the shortest least-squares solution of A x = b and what it misses."""
 
+    def projected(self, v: Array, b: Array, shortest: Array) -> Array:
+        """Return the solution of A x = b nearest to v, given the shortest one."""
+        return self.tangent(v) + shortest
+
     def nearest(self, v: Array, b: Array) -> tuple[Array, Array | None]:
         """Return the least-squares solution x of A x = b nearest to v, and where they come along its l.
 
