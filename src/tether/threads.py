@@ -82,21 +82,21 @@ def _pool(process: int) -> ThreadPoolExecutor:
     return ThreadPoolExecutor(max(1, CORES - 1), thread_name_prefix="tether")
 
 
-@contextmanager
-def one_blas_thread() -> Iterator[None]:
+class one_blas_thread:  # noqa: N801, because it is used as a function
     """Keep BLAS on the calling thread.
 
     Products of a few million numbers lose more by waking other threads than they gain, and lose badly when
     the cores are busy, and its threads go on spinning for a while; ours do not. Changing the number takes
     longer than a small product, so a run does it once.
     """
-    depth = getattr(_here, "depth", 0)
-    if depth == 0:
-        _blas.enter()
-    _here.depth = depth + 1
-    try:
-        yield
-    finally:
+
+    def __enter__(self) -> None:
+        depth = getattr(_here, "depth", 0)
+        if depth == 0:
+            _blas.enter()
+        _here.depth = depth + 1
+
+    def __exit__(self, *_: object) -> None:
         _here.depth = max(0, _here.depth - 1)
         if _here.depth == 0:
             _blas.leave()
@@ -140,14 +140,16 @@ class _Blas:
             if self._users == 1:
                 if self._before is None:
                     self._before = [library.get_num_threads() for library in self._libraries]
-                self._set([1] * len(self._libraries))
+                if max(self._before, default=1) > 1:
+                    self._set([1] * len(self._libraries))
 
     def leave(self) -> None:
         """Go back to the threads there were if nobody else is left."""
         with self._lock:
             self._users = max(0, self._users - 1)
             if self._users == 0 and self._before is not None:
-                self._set(self._before)
+                if max(self._before, default=1) > 1:
+                    self._set(self._before)
                 self._before = None
 
     def _be_born(self) -> None:

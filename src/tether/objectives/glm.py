@@ -163,8 +163,8 @@ class GLM(Objective):
         self.n_outputs = fitting(self.loss.n_outputs(self.y), data.shape[1])
         self.offset = as_offset(offset, self.n_samples, self.n_outputs)
         self.proven_convex = is_built_in(self.loss)
-        floors = np.broadcast_to(self.loss.floors(self.y), self.n_samples) if self.proven_convex else -np.inf
-        self.floor = float(np.average(floors, weights=None if np.ndim(floors) == 0 else self.weights))
+        floors = self.loss.floors(self.y) if self.proven_convex else -np.inf
+        self.floor = float(floors if np.ndim(floors) == 0 else np.average(floors, weights=self.weights))
         self._nonconvexity = "" if self.proven_convex else check_loss(self.loss, self.y, self.n_outputs)
         self.design = as_design(data, one_output=self.n_outputs == 1, ones=self.fit_intercept)
         self.dim = self.design.width * self.n_outputs

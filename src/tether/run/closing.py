@@ -121,10 +121,10 @@ class Closing:
         """Say of an accurate point, or of one that is as accurate as can be, that F has no minimum."""
         if self.way.ray is not None:
             return run, Ending(Status.DIVERGED, UNBOUNDED, self.way.ray)
+        if run.trail is None or run.nonconvex or run.best is None:
+            return run, ending
         over = ending.status is Status.EXHAUSTED or self._accuracy(run).is_met(best)
         if ending.status is Status.DIVERGED or not over:
-            return run, ending
-        if run.trail is None or run.nonconvex or run.best is None:
             return run, ending
         if math.isfinite(replace(self._accuracy(run), floor=-math.inf).gap(best)):
             return run, ending  # curvature shows a minimum
@@ -196,8 +196,9 @@ class Closing:
 
     def _gap(self, run: Run, best: Incumbent) -> float:
         """Return the bound on the gap: the way's own where it is better."""
-        plain = self._accuracy(run).gap(best)
-        if plain <= NO_GAP * self._accuracy(run).size(best) or best.normal is None or run.nonconvex:
+        accuracy = self._accuracy(run)
+        plain = accuracy.gap(best)
+        if best.normal is None or run.nonconvex or plain <= NO_GAP * accuracy.size(best):
             return plain
         return float(np.fmin(plain, self.way.gap(best.x, best.normal, best.scale)))
 

@@ -160,7 +160,7 @@ class Conversation:
         refers = self._is_reference(run, reply)
         run = run._replace(reference=Reference.at(reply)) if refers else run
         aside = refers and self.refers  # no point of the run
-        finite = np.isfinite(reply.value) and np.isfinite(reply.certificate) and reply.complete
+        finite = reply.complete and math.isfinite(reply.value) and math.isfinite(reply.certificate)
         confirmed = run.confirm is not None and _same(run.confirm, reply.point)
         run = run._replace(
             first=reply.value if run.first is None and not aside else run.first,

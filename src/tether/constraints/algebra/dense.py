@@ -8,9 +8,9 @@ from contextlib import AbstractContextManager, nullcontext
 from typing import Any, Literal, NamedTuple
 
 import numpy as np
-from scipy.linalg import lstsq, qr, solve_triangular
+from scipy.linalg import lstsq, qr
 from scipy.linalg.blas import dgemv, dsyrk, dtrsm
-from scipy.linalg.lapack import dpotrf, dtrcon
+from scipy.linalg.lapack import dpotrf, dtrcon, dtrtrs
 
 from tether.arrays import Array, norm
 from tether.constraints.algebra.rows import Fit, Rows
@@ -108,14 +108,14 @@ class DenseRows(Rows):
         """Return a least-squares lambda of A^T lambda = gradient, 0 on redundant rows."""
         basis, triangle, kept, _ = self._bases
         y = np.zeros(self.shape[0])
-        y[kept] = solve_triangular(triangle, basis.T @ gradient, check_finite=False)
+        y[kept] = _solved(triangle, basis.T @ gradient)
         return self.scale * y
 
     def fit(self, b: Array) -> Fit:
         """Return the shortest least-squares solution of A x = b and what it misses."""
         basis, triangle, kept, _ = self._bases
         target = self.scale * b
-        point = basis @ solve_triangular(triangle, target[kept], trans="T", check_finite=False)
+        point = basis @ _solved(triangle, target[kept], transposed=True)
         misfit = target - self.scale * (self._matrix @ point)
         if norm(misfit) <= 1e-13 * (norm(target) + norm(point)):
             return Fit(point, misfit)
@@ -123,6 +123,11 @@ class DenseRows(Rows):
         unit = self._matrix * self.scale[:, None]
         point = lstsq(unit, target, cond=self._tolerance, check_finite=False)[0]
         return Fit(point, target - unit @ point)
+
+
+def _solved(triangle: Array, right: Array, transposed: bool = False) -> Array:
+    """Return R^-1 y or R^-T y for an upper triangle R."""
+    return dtrtrs(triangle, right, trans=int(transposed))[0] if len(right) else right
 
 
 def onto(basis: Array, v: Array) -> Array:
