@@ -472,4 +472,4 @@ class GLM(Objective):
         losses = np.asarray(self.loss.values(z, self.y), dtype=np.float64)
         if self.weights is not None:
             losses = losses * self.weights
-        return float(losses.mean()) + self.ridge.value(x)
+        return float(losses.sum()) / self.n_samples + self.ridge.value(x)

@@ -110,7 +110,10 @@ class Closing:
 
     def _referred(self, run: Run, best: Incumbent) -> Run:
         """Measure F at the origin, if only that can tell whether a solution is accurate for its size."""
-        if not self.way.exact or self._accuracy(run).allows(self._gap(run, best), best):
+        if not self.way.exact:
+            return run
+        accuracy = self._accuracy(run)
+        if accuracy.allows(self._gap(run, best, accuracy), best):
             return run
         origin = self.conversation.engine.project(self.conversation.problem, np.zeros(len(best.x)))
         reply = self.conversation.look(run, origin)
@@ -161,7 +164,7 @@ class Closing:
 
     def _answer(self, run: Run, best: Incumbent, ending: Ending, rows: list[Row]) -> Solution:
         accuracy, problem = self._accuracy(run), self.way.original
-        gap = self._gap(run, best)
+        gap = self._gap(run, best, accuracy)
         status = _judged(ending.status, accuracy.is_met(best) or accuracy.allows(gap, best))
         detail = ending.detail if status is ending.status else ""
         algorithm = self.conversation.algorithm
@@ -194,9 +197,8 @@ class Closing:
             doubt=doubt,
         )
 
-    def _gap(self, run: Run, best: Incumbent) -> float:
+    def _gap(self, run: Run, best: Incumbent, accuracy: Accuracy) -> float:
         """Return the bound on the gap: the way's own where it is better."""
-        accuracy = self._accuracy(run)
         plain = accuracy.gap(best)
         if best.normal is None or run.nonconvex or plain <= NO_GAP * accuracy.size(best):
             return plain

@@ -5,12 +5,12 @@ finds them where the first has left them, so the basis is read from memory once 
 """
 
 from contextlib import AbstractContextManager, nullcontext
-from typing import Any, Literal, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
-from scipy.linalg import lstsq, qr
+from scipy.linalg import lstsq
 from scipy.linalg.blas import dgemv, dsyrk, dtrsm
-from scipy.linalg.lapack import dpotrf, dtrcon, dtrtrs
+from scipy.linalg.lapack import dgeqp3, dorgqr, dpotrf, dtrcon, dtrtrs
 
 from tether.arrays import Array, norm
 from tether.constraints.algebra.rows import Fit, Rows
@@ -24,6 +24,7 @@ BLOCK_SIZE = 500_000  # numbers of a basis that stay in a cache
 ORTHONORMALITY_ERROR = 2e-15  # by which columns may miss it, a few roundings
 MULTITHREADED_WORK = 1e8  # multiplications from which on all threads of BLAS are worth waking
 AWAKENING_WORK = 1e9  # the same during a run, which has sent them to sleep
+PANEL = 32  # columns that LAPACK factorises together
 GRAM_CONDITION = 1e-5  # the reciprocal condition number from which on Gram matrices lose nothing
 
 
@@ -75,12 +76,17 @@ class DenseRows(Rows):
 
     def _pivoted(self, columns: Array) -> Bases:
         """Return bases for rows of which some may lie in the span of others."""
-        many = 2 * self.shape[0] > self.shape[1]
-        mode: Literal["full", "economic"] = "full" if many else "economic"
-        q, r, order = qr(columns, overwrite_a=True, mode=mode, pivoting=True, check_finite=False)
-        rank = int(np.sum(np.abs(np.diag(r)) > self._tolerance))
-        complement = q[:, rank:] if 2 * rank > self.shape[1] else None
-        return Bases(q[:, :rank], r[:rank, :rank].copy(), order[:rank], complement)
+        width, rows = columns.shape
+        found, order, tau = dgeqp3(columns, lwork=2 * rows + PANEL * (rows + 1), overwrite_a=1)[:3]
+        rank = int(np.sum(np.abs(found.diagonal()) > self._tolerance))
+        many = 2 * rank > width
+        q = np.zeros((width, width if many else rank), order="F")
+        count = len(tau) if many else rank  # reflections that Q is made of
+        q[:, :count] = found[:, :count]
+        if count:
+            q = dorgqr(q, tau[:count], lwork=PANEL * q.shape[1], overwrite_a=1)[0]
+        triangle = found[:rank, :rank].copy(order="F")
+        return Bases(q[:, :rank], triangle, order[:rank] - 1, q[:, rank:] if many else None)
 
     @property
     def _tolerance(self) -> float:
