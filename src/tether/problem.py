@@ -16,6 +16,9 @@ from tether.polyhedral import Pieces
 from tether.region import Region
 
 
+UNSCALED = Smoothness(1.0, 1.0, 0.0, exact=False)
+
+
 class Problem(NamedTuple):
     """Minimise F subject to a constraint; the seed fixes which samples the steps see."""
 
@@ -95,7 +98,7 @@ class Facts(NamedTuple):
 
     def unscaled(self) -> "Facts":
         """Return the same facts with an L that nobody computed, for a method that will not run."""
-        return self._replace(smoothness=Smoothness(1.0, 1.0, 0.0, exact=False), cut=Cut)
+        return self._replace(smoothness=UNSCALED, cut=Cut)
 
     @classmethod
     def of(cls, pool: Pool, seed: int, round_work: float = math.inf) -> "Facts":

@@ -140,16 +140,14 @@ class _Blas:
             if self._users == 1:
                 if self._before is None:
                     self._before = [library.get_num_threads() for library in self._libraries]
-                if max(self._before, default=1) > 1:
-                    self._set([1] * len(self._libraries))
+                self._set([1] * len(self._libraries))
 
     def leave(self) -> None:
         """Go back to the threads there were if nobody else is left."""
         with self._lock:
             self._users = max(0, self._users - 1)
             if self._users == 0 and self._before is not None:
-                if max(self._before, default=1) > 1:
-                    self._set(self._before)
+                self._set(self._before)
                 self._before = None
 
     def _be_born(self) -> None:
@@ -161,8 +159,11 @@ class _Blas:
         self._lock.release()
 
     def _set(self, numbers: list[int]) -> None:
-        for library, number in zip(self._libraries or [], numbers, strict=True):
-            library.set_num_threads(number)
+        """Set the threads of libraries that have several."""
+        libraries, before = self._libraries or [], self._before or []
+        for library, number, most in zip(libraries, numbers, before, strict=True):
+            if most > 1:
+                library.set_num_threads(number)
 
 
 _blas = _Blas()

@@ -184,12 +184,11 @@ class AutoAlgorithm(SwitchingAlgorithm[AutoState]):
 
     def start(self, x: Array, clock: int = 0) -> AutoState:
         """Begin with the method that the constants speak for; those that wait need no constants yet."""
-        waiting = self.facts.unscaled()
-        skip = self.skip if self.first[0] == Running.SKIP else FLAGSHIP.prepare(waiting)
+        skip = self.skip if self.first[0] == Running.SKIP else FLAGSHIP.prepare(self.facts.unscaled())
         return AutoState(
             newton=None if self.newton is None else self.newton.start(x),
             skip=skip.start(x, clock),
-            lbfgs=LBFGS().prepare(waiting).start(x),
+            lbfgs=self.lbfgs.start(x),
             running=self.first[0],
             reason=self.first[1],
             best=x,

@@ -88,7 +88,7 @@ class RefinedRows(Rows):
         return self._meet(v, self.scale * b)[0]
 
     def nearest(self, v: Array, b: Array) -> tuple[Array, Array | None]:
-        """Return the solution x = v + A^T l of A x = b nearest to v, and l; least squares where there is none."""
+        """Return the solution x = v + A^T l of A x = b nearest to v and l, or what is nearest to one."""
         target = self.scale * b
         point, y = self._meet(v, target)
         if self._is_met(point, self._missing(point, target), target):
