@@ -22,7 +22,7 @@ from scipy.linalg import lu_factor, lu_solve
 
 from tether.arrays import Array, norm
 from tether.constraints import Affine, Consensus, Constraint, Flow, Range
-from tether.constraints.algebra.sparse import HOPELESS_WORK
+from tether.constraints.algebra.sparse import HOPELESS_WORK, row_lengths, scaled_rows
 from tether.elimination import SPEED, eliminated, is_thin, work_of_eliminating
 from tether.methods import LBFGS, Newton
 from tether.methods.base import Choice
@@ -167,17 +167,16 @@ def _minimum_by_system(matrix: Any, linear: Array, rows: Any, b: Array, seconds:
 def _system(matrix: Any, rows: Any, seconds: float) -> System | None:
     """Return the optimality system with rows of unit length and a matrix of unit size, factorised."""
     rows, matrix = sparse.csr_array(rows), sparse.csr_array(matrix)
-    lengths = np.sqrt(rows.multiply(rows).sum(axis=1)) if rows.shape[0] else np.zeros(0)
-    lengths[lengths == 0] = 1.0
-    rows = sparse.csr_array(sparse.diags_array(1.0 / lengths) @ rows)
-    unit = float(abs(matrix).max()) or 1.0
+    lengths = row_lengths(rows)
+    rows = scaled_rows(rows, 1.0 / lengths)
+    unit = float(np.abs(matrix.data).max(initial=0.0)) or 1.0
     system = sparse.block_array([[matrix / unit, rows.T], [rows, None]], format="csr")
     size = system.shape[0]
     dense = size <= (SMALL_SYSTEM if is_thin(system) else DENSE_LIMIT)
     if size > DENSE_LIMIT and (system.nnz > ROW_ENTRIES * size or _takes_too_long(system, seconds)):
         return None
     signs = np.where(np.arange(size) < matrix.shape[0], 1.0, -1.0)
-    largest = float(abs(system).max())
+    largest = float(np.abs(system.data).max(initial=0.0))
     shift = SHIFT * max(1.0, largest)
     shifted = sparse.csc_array(system + shift * sparse.diags_array(signs))
     sweep: Callable[[Array], Array]
