@@ -15,7 +15,6 @@ from tether.objectives.smoothness import Constants, Smoothness
 from tether.polyhedral import Pieces
 from tether.region import Region
 
-
 UNSCALED = Smoothness(1.0, 1.0, 0.0, exact=False)
 
 

@@ -130,6 +130,10 @@ class Affine(Constraint):
         """Return the least-squares lambda of A^T lambda = gradient."""
         return self._rows.multipliers(gradient)
 
+    def parts(self, v: Array) -> tuple[Array, Array]:
+        """Return the part of a direction in ker(A), and multipliers of the other, A^T lambda."""
+        return self._rows.parts(np.asarray(v, dtype=float))
+
     def tangent_space(self, dim: int) -> Subspace:
         """Return ker(A)."""
         return self._kernel

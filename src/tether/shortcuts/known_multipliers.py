@@ -29,12 +29,10 @@ class WithMultipliers(Constraint):
         l, one for each row of the equations.
     normal : ndarray
         n = A^T l, more exact than such a product may be.
-    least : bool
-        l is the shortest with that product, so that it can be answered with.
     """
 
-    def __init__(self, constraint: Constraint, multipliers: Array, normal: Array, least: bool = True) -> None:
-        self._set, self._known, self._normal, self._least = constraint, multipliers, normal, least
+    def __init__(self, constraint: Constraint, multipliers: Array, normal: Array) -> None:
+        self._set, self._known, self._normal = constraint, multipliers, normal
         assert constraint.equations is not None
         self._matrix, self._b = constraint.equations
         self._kernel = Kernel(self._matrix)
@@ -69,7 +67,7 @@ class WithMultipliers(Constraint):
     def multipliers(self, gradient: Array) -> Array:
         """Return the least-squares lambda of A^T lambda = gradient: the known one where it fits."""
         gradient = np.asarray(gradient, dtype=float)
-        if self._least and norm(gradient - self._normal) <= TANGENT_ERROR * norm(gradient):
+        if norm(gradient - self._normal) <= TANGENT_ERROR * norm(gradient):
             return self._set.multipliers_of(self._known)
         return self._set.multipliers(gradient)
 

@@ -18,7 +18,7 @@ import numpy as np
 from scipy import sparse
 
 from tether.arrays import Array, norm
-from tether.constraints import Affine, Constraint, Flow
+from tether.constraints import Constraint, Flow
 from tether.constraints.algebra.factor import work_of_factorising
 from tether.constraints.algebra.sparse import FACTORISED_ROWS
 from tether.constraints.in_metric import MetricTangent
@@ -49,8 +49,7 @@ class Minimum(NamedTuple):
     normal: Array  # the gradient there, a combination of rows
     image: Map  # P_H
     stretch: float  # a bound on the norm of P_H; infinite: H may not be positive on the set
-    multipliers: Array | None = None  # of the rows of the set's equations
-    least: bool = False  # there are no shorter ones with the same A^T l
+    multipliers: Array | None = None  # of the rows of the set's equations, where they are worth to be kept
     error: float = 1e-6  # relative, of decrements, about
 
     def gap(self, gradient: Array, scale: float) -> float:
@@ -79,9 +78,8 @@ def minimum_in_metric(matrix: Any, linear: Array, constraint: Constraint, second
     stretch = 1.0 / within.smallest if metric.keeps_sparse else _stretch(within, len(linear))
     normal = matrix @ point + linear
     unique = isinstance(constraint, Flow) or constraint.independent
-    if multipliers is None and unique:
-        multipliers = within.multipliers(normal)
-    return Minimum(point, normal, within.direction, stretch, multipliers, unique, within.metric.error)
+    multipliers = (within.multipliers(normal) if multipliers is None else multipliers) if unique else None
+    return Minimum(point, normal, within.direction, stretch, multipliers, within.metric.error)
 
 
 def _minimum(
@@ -107,16 +105,7 @@ def _nearest_point(curvature: float, linear: Array, constraint: Constraint) -> M
     """Return the minimum where H is a multiple of the identity: the set's own projections find it."""
     point = constraint.project(-linear / curvature)
     normal = curvature * point + linear
-    worth = isinstance(constraint, Affine) and constraint.equations is not None and is_dear(constraint)
-    multipliers = constraint.multipliers(normal) if worth else None
-    return Minimum(
-        point, normal, lambda v: constraint.tangent(v) / curvature, 1.0 / curvature, multipliers, least=True
-    )
-
-
-def is_dear(constraint: Constraint) -> bool:
-    """Say whether a projection takes so much, or nobody knows what, that known multipliers save some."""
-    return math.isinf(constraint.work)
+    return Minimum(point, normal, lambda v: constraint.tangent(v) / curvature, 1.0 / curvature)
 
 
 def metric_of_matrix(matrix: Any) -> Metric | None:

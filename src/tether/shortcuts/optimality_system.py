@@ -29,7 +29,7 @@ from tether.methods.base import Choice
 from tether.objectives import Objective
 from tether.problem import Facts
 from tether.shortcuts.known_multipliers import WithMultipliers
-from tether.shortcuts.minimum import RESIDUAL_LIMIT, Minimum, is_dear, minimum_in_metric, norm_of
+from tether.shortcuts.minimum import RESIDUAL_LIMIT, Minimum, minimum_in_metric, norm_of
 from tether.shortcuts.way import Way
 
 SMALL = 300  # variables up to which a Hessian costs nothing
@@ -69,8 +69,9 @@ def solved_directly(way: Way, warm: bool) -> Way | None:
     found = None if warm else minimum_of(objective, constraint, BUDGET_SHARE * way.seconds)
     if found is None:
         return None
-    if found.multipliers is not None and (found.least or is_dear(constraint)):
-        constraint = _with_multipliers(constraint, found)
+    found = _with_multipliers(found, objective, constraint)
+    if found.multipliers is not None:
+        constraint = _knowing(constraint, found.multipliers, found.normal)
     problem = way.problem._replace(constraint=constraint)
     note = "the optimality system was solved directly"
     method = Newton() if objective.dim <= SMALL and math.isfinite(objective.second_order.full) else LBFGS()
@@ -78,15 +79,25 @@ def solved_directly(way: Way, warm: bool) -> Way | None:
     return SolvedDirectly(**(vars(way) | own | {"choice": CHOICE, "direct": True}), minimum=found)
 
 
-def _with_multipliers(constraint: Constraint, found: Minimum) -> Constraint:
+def _with_multipliers(found: Minimum, objective: Objective, constraint: Constraint) -> Minimum:
+    """Return a minimum with the set's own multipliers, where nobody knows what another projection takes."""
+    if not isinstance(constraint, Affine) or math.isfinite(constraint.work) or constraint.equations is None:
+        return found
+    point = constraint.project(found.point)
+    gradient = objective.gradient(point)
+    tangent, multipliers = constraint.parts(gradient)
+    return found._replace(point=point, normal=gradient - tangent, multipliers=multipliers)
+
+
+def _knowing(constraint: Constraint, multipliers: Array, normal: Array) -> Constraint:
     """Return a set that knows its multipliers at the minimum, where the gradient is normal but for rounding.
 
-    On a network A^T l would lose digits that the gradient has; elsewhere a product shows what it has not.
+    A^T l would lose digits that the gradient has, on a network or where rows are many; elsewhere a product
+    shows what the gradient has not.
     """
-    assert found.multipliers is not None and constraint.equations is not None
-    exact = isinstance(constraint, Flow)
-    normal = found.normal if exact else constraint.equations[0].T @ found.multipliers
-    return WithMultipliers(constraint, found.multipliers, normal, found.least)
+    if math.isinf(constraint.work) or constraint.equations is None:
+        return WithMultipliers(constraint, multipliers, normal)
+    return WithMultipliers(constraint, multipliers, constraint.equations[0].T @ multipliers)
 
 
 def direct_solution(objective: Objective, constraint: Constraint) -> Array | None:
@@ -104,7 +115,7 @@ def minimum_of(objective: Objective, constraint: Constraint, seconds: float = np
     if found is not None or constraint.equations is None:
         return found
     found = _minimum_by_system(*quadratic, *constraint.equations, seconds)
-    return None if found is None else found._replace(least=isinstance(constraint, Flow))
+    return found if found is None or isinstance(constraint, Flow) else found._replace(multipliers=None)
 
 
 class System(NamedTuple):

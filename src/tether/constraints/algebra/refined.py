@@ -58,10 +58,7 @@ class RefinedRows(Rows):
 
     def tangent(self, v: Array) -> Array:
         """Return v less its part in the span of the rows; exactly 0 when nothing but rounding is left."""
-        t = self._meet(v, None)[0]
-        if norm(t) <= 8 * ROUNDING * self._unit.gain * norm(v):
-            return np.zeros_like(t)
-        return t
+        return self.parts(v)[0]
 
     def component(self, v: Array) -> Array:
         """Return the part of v in the span of the rows."""
@@ -69,7 +66,14 @@ class RefinedRows(Rows):
 
     def multipliers(self, gradient: Array) -> Array:
         """Return a least-squares lambda of A^T lambda = gradient."""
-        return self.scale * self._meet(gradient, None)[1]
+        return self.parts(gradient)[1]
+
+    def parts(self, v: Array) -> tuple[Array, Array]:
+        """Return the tangent part of v and multipliers for the other, which are found together."""
+        t, y = self._meet(v, None)
+        if norm(t) <= 8 * ROUNDING * self._unit.gain * norm(v):
+            t = np.zeros_like(t)
+        return t, self.scale * y
 
     def fit(self, b: Array) -> Fit:
         """Return the shortest least-squares solution of A x = b and what it misses."""
