@@ -15,8 +15,6 @@ from tether.objectives.smoothness import Constants, Smoothness
 from tether.polyhedral import Pieces
 from tether.region import Region
 
-UNSCALED = Smoothness(1.0, 1.0, 0.0, exact=False)
-
 
 class Problem(NamedTuple):
     """Minimise F subject to a constraint; the seed fixes which samples the steps see."""
@@ -95,10 +93,6 @@ class Facts(NamedTuple):
         largest = min(max(self.share, constants.full), constants.maximum)
         return self._replace(n_samples=self.draws, smoothness=constants._replace(maximum=largest))
 
-    def unscaled(self) -> "Facts":
-        """Return the same facts with an L that nobody computed, for a method that will not run."""
-        return self._replace(smoothness=UNSCALED, cut=Cut)
-
     @classmethod
     def of(cls, pool: Pool, seed: int, round_work: float = math.inf) -> "Facts":
         """Return what is known of workers together."""
@@ -116,3 +110,7 @@ class Facts(NamedTuple):
             cut=cache(lambda: Cut(pool.draws, pool.share)),
             floor=pool.floor,
         )
+
+
+#: What stands for facts while a method waits for its turn: it begins anew when that comes.
+NO_FACTS = Facts(n_samples=1, dim=1, smoothness=Smoothness(1.0, 1.0, 0.0, exact=False))

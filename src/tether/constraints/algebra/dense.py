@@ -79,14 +79,13 @@ class DenseRows(Rows):
         width, rows = columns.shape
         found, order, tau = dgeqp3(columns, lwork=2 * rows + PANEL * (rows + 1), overwrite_a=1)[:3]
         rank = int(np.sum(np.abs(found.diagonal()) > self._tolerance))
-        many = 2 * rank > width
-        q = np.zeros((width, width if many else rank), order="F")
-        count = len(tau) if many else rank  # reflections that Q is made of
-        q[:, :count] = found[:, :count]
-        if count:
-            q = dorgqr(q, tau[:count], lwork=PANEL * q.shape[1], overwrite_a=1)[0]
-        triangle = found[:rank, :rank].copy(order="F")
-        return Bases(q[:, :rank], triangle, order[:rank] - 1, q[:, rank:] if many else None)
+        triangle, kept = found[:rank, :rank].copy(order="F"), order[:rank] - 1
+        if 2 * rank <= width:
+            return Bases(_reflected(found[:, :rank], tau[:rank]), triangle, kept)
+        whole = np.zeros((width, width), order="F")
+        whole[:, : len(tau)] = found[:, : len(tau)]
+        q = _reflected(whole, tau)
+        return Bases(q[:, :rank], triangle, kept, q[:, rank:])
 
     @property
     def _tolerance(self) -> float:
@@ -129,6 +128,13 @@ class DenseRows(Rows):
         unit = self._matrix * self.scale[:, None]
         point = lstsq(unit, target, cond=self._tolerance, check_finite=False)[0]
         return Fit(point, target - unit @ point)
+
+
+def _reflected(vectors: Array, factors: Array) -> Array:
+    """Return the first columns of a product of reflections, in place of the vectors that define them."""
+    if not len(factors):
+        return vectors
+    return dorgqr(vectors, factors, lwork=PANEL * vectors.shape[1], overwrite_a=1)[0]
 
 
 def _solved(triangle: Array, right: Array, transposed: bool = False) -> Array:
