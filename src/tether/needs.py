@@ -18,7 +18,7 @@ class Need(Enum):
 
 def check_needs(method: str, needs: Collection[Need], *lacking: Mapping[Need, str]) -> None:
     """Raise a ValueError if a method needs what the problem or the engine lacks."""
-    for lacks in lacking:
+    for lacks in filter(None, lacking):
         for need in Need:
             if need in needs and need in lacks:
                 raise ValueError(f"method {method} needs {need.value}: {lacks[need]}")

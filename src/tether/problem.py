@@ -96,10 +96,6 @@ class Facts(NamedTuple):
         largest = min(max(self.share, constants.full), constants.maximum)
         return self._replace(n_samples=self.draws, smoothness=constants._replace(maximum=largest))
 
-    def unscaled(self) -> "Facts":
-        """Return the same facts with an L that nobody computed, for a method that will not run."""
-        return self._replace(smoothness=Smoothness(1.0, 1.0, 0.0, exact=False), cut=Cut)
-
     @classmethod
     def of(cls, pool: Pool, seed: int, round_work: float = math.inf) -> "Facts":
         """Return what is known of workers together."""
@@ -117,3 +113,7 @@ class Facts(NamedTuple):
             cut=cache(lambda: Cut(pool.draws, pool.share)),
             floor=pool.floor,
         )
+
+
+#: What stands for facts while a method waits for its turn: it begins anew when that comes.
+NO_FACTS = Facts(n_samples=1, dim=1, smoothness=Smoothness(1.0, 1.0, 0.0, exact=False))

@@ -82,21 +82,21 @@ def _pool(process: int) -> ThreadPoolExecutor:
     return ThreadPoolExecutor(max(1, CORES - 1), thread_name_prefix="tether")
 
 
-@contextmanager
-def one_blas_thread() -> Iterator[None]:
+class one_blas_thread:  # noqa: N801, because it is used as a function
     """Keep BLAS on the calling thread.
 
     Products of a few million numbers lose more by waking other threads than they gain, and lose badly when
     the cores are busy, and its threads go on spinning for a while; ours do not. Changing the number takes
     longer than a small product, so a run does it once.
     """
-    depth = getattr(_here, "depth", 0)
-    if depth == 0:
-        _blas.enter()
-    _here.depth = depth + 1
-    try:
-        yield
-    finally:
+
+    def __enter__(self) -> None:
+        depth = getattr(_here, "depth", 0)
+        if depth == 0:
+            _blas.enter()
+        _here.depth = depth + 1
+
+    def __exit__(self, *_: object) -> None:
         _here.depth = max(0, _here.depth - 1)
         if _here.depth == 0:
             _blas.leave()
@@ -159,8 +159,11 @@ class _Blas:
         self._lock.release()
 
     def _set(self, numbers: list[int]) -> None:
-        for library, number in zip(self._libraries or [], numbers, strict=True):
-            library.set_num_threads(number)
+        """Set the threads of libraries that have several."""
+        libraries, before = self._libraries or [], self._before or []
+        for library, number, most in zip(libraries, numbers, before, strict=True):
+            if most > 1:
+                library.set_num_threads(number)
 
 
 _blas = _Blas()

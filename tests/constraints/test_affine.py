@@ -192,6 +192,20 @@ def test_dense_projection_takes_two_products_with_the_thinner_basis(rows, column
     assert basis.flags.f_contiguous
 
 
+@pytest.mark.parametrize(
+    ("shape", "rank"), [((3, 5), 3), ((5, 3), 2), ((40, 50), 30), ((60, 50), 50), ((7, 9), 0)]
+)
+def test_rows_of_any_rank_are_projected_onto(shape, rank):
+    rng = np.random.default_rng(0)
+    A = rng.standard_normal((shape[0], rank)) @ rng.standard_normal((rank, shape[1]))
+    constraint, v = Affine(A, A @ rng.standard_normal(shape[1])), rng.standard_normal(shape[1])
+    normal = np.linalg.pinv(A) @ A @ v
+    assert constraint.rank == rank and len(constraint.redundant) == shape[0] - rank
+    np.testing.assert_allclose(constraint.tangent(v), v - normal, atol=1e-11)
+    np.testing.assert_allclose(A.T @ constraint.multipliers(v), normal, atol=1e-11)
+    assert constraint.residual(constraint.project(v)) <= 1e-11
+
+
 def test_independent_rows_are_factorised_when_a_projection_is_asked_for():
     constraint = Affine(np.random.default_rng(0).standard_normal((3, 40)), [1.0, 2.0, 3.0])
     assert constraint.rank == 3 and constraint.independent and "_bases" not in vars(constraint._rows)

@@ -240,6 +240,34 @@ def test_known_multipliers_do_not_change_the_set():
     assert same.digest() == network.digest() and repr(same) == repr(network)
 
 
+@pytest.mark.parametrize("size", [5, 16, 17, 60])
+def test_the_norm_of_the_map_to_the_minimum_is_bounded_closely(size):
+    rng = np.random.default_rng(size)
+    H, A = _definite(rng, size), rng.standard_normal((3, size))
+    found = minimum_of(tether.Quadratic(matrix=H / 2), tether.Affine(A))
+    Z = scipy.linalg.null_space(A)
+    norm = 1.0 / np.linalg.eigvalsh(Z.T @ H @ Z)[0]
+    assert norm <= found.stretch <= 4.0 * norm
+
+
+def test_a_sparse_program_is_confirmed_without_another_projection(monkeypatch):
+    rng = np.random.default_rng(8)
+    A = sparse.csr_array(sparse.random_array((300, 700), density=0.005, rng=rng) + sparse.eye_array(300, 700))
+    H = sparse.diags_array([4.0, -1.0, -1.0], offsets=[0, 1, -1], shape=(700, 700)).tocsr()
+    plane = tether.Affine(A, A @ rng.standard_normal(700))
+    objective = tether.Quadratic(matrix=H / 2, linear=rng.standard_normal(700))
+    calls = []
+    for name in ("tangent", "multipliers"):
+        monkeypatch.setattr(tether.Affine, name, lambda *_, name=name: calls.append(name))
+    sol = tether.solve(objective, plane)
+    assert sol.success and not calls
+    system = sparse.block_array([[H, A.T], [A, None]], format="csc")
+    exact = sparse.linalg.spsolve(system, np.concatenate([-objective.linear, plane.b]))
+    np.testing.assert_allclose(sol.x, exact[:700], atol=1e-10)
+    np.testing.assert_allclose(sol.multipliers, -exact[700:], atol=1e-10)
+    assert sol.residual <= 1e-14 * np.linalg.norm(sol.x)
+
+
 @pytest.mark.parametrize("seconds", [1e-9, np.inf])
 def test_what_is_thought_to_take_longer_than_there_is_time_is_not_begun(seconds):
     edges = _grid(80)

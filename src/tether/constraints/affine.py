@@ -116,7 +116,7 @@ class Affine(Constraint):
 
     def project(self, x: Array) -> Array:
         """Return the nearest solution of A x = b."""
-        return self._rows.tangent(np.asarray(x, dtype=float)) + self._fit.point
+        return self._rows.projected(np.asarray(x, dtype=float), self.b, self._fit.point)
 
     def tangent(self, v: Array) -> Array:
         """Return the part of a direction in ker(A)."""
@@ -129,6 +129,10 @@ class Affine(Constraint):
     def multipliers(self, gradient: Array) -> Array:
         """Return the least-squares lambda of A^T lambda = gradient."""
         return self._rows.multipliers(gradient)
+
+    def parts(self, v: Array) -> tuple[Array, Array]:
+        """Return the part of a direction in ker(A), and multipliers of the other, A^T lambda."""
+        return self._rows.parts(np.asarray(v, dtype=float))
 
     def tangent_space(self, dim: int) -> Subspace:
         """Return ker(A)."""

@@ -93,7 +93,7 @@ class Flow(Constraint):
 
     def project(self, x: Array) -> Array:
         """Return the nearest flow that balances every node."""
-        return self.tangent(x) + self._origin
+        return self._rows.projected(np.asarray(x, dtype=float), self._equations[1], self._origin)
 
     def tangent(self, v: Array) -> Array:
         """Return the circulation nearest to v: a flow without supplies."""

@@ -123,10 +123,9 @@ def _measured(
     certificate, scale = float(tangent @ tangent), norm(full)
     work = work._replace(rounds=1, projections=vectors)
     curved = projector.curved(request, full, tangent)
-    normal = pull - tangent
-    reply = Measured(
-        request.point, value, certificate, scale, tangent, normal, work, size=size, curved=curved
-    )._replace(target=projector.target(request, full))
+    normal, target = pull - tangent, projector.target(request, full)
+    numbers = (request.point, value, certificate, scale, tangent, normal, work)
+    reply = Measured(*numbers, size=size, curved=curved, target=target)
     if held is not None:
         hold = Hold(normal, *held.duals)
         bound = projector.fenchel(request.point, value, full, hold)

@@ -18,7 +18,7 @@ from tether.curvature import DIAGONAL, KRONECKER
 from tether.lazy import lazy
 from tether.methods.anderson import AndersonAlgorithm, AndersonState
 from tether.methods.base import Algorithm, Choice, Method
-from tether.methods.beyond_planes import FLAGSHIP, BeyondAlgorithm
+from tether.methods.beyond_planes import FLAGSHIP, WAITING, BeyondAlgorithm
 from tether.methods.costs import Costs
 from tether.methods.lbfgs import LBFGS, LBFGSAlgorithm, LBFGSState
 from tether.methods.newton import Newton, NewtonAlgorithm, NewtonState
@@ -202,12 +202,11 @@ class AutoAlgorithm(SwitchingAlgorithm[AutoState]):
 
     def start(self, x: Array, clock: int = 0) -> AutoState:
         """Begin with the method that the constants speak for; those that wait need no constants yet."""
-        waiting = self.facts.unscaled()
-        skip = self.skip if self.first[0] == Running.SKIP else FLAGSHIP.prepare(waiting)
+        skip = self.skip if self.first[0] == Running.SKIP else WAITING
         return AutoState(
             newton=None if self.newton is None else self.newton.start(x),
             skip=skip.start(x, clock),
-            lbfgs=LBFGS().prepare(waiting).start(x),
+            lbfgs=self.lbfgs.start(x),
             running=self.first[0],
             reason=self.first[1],
             best=x,

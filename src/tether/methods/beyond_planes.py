@@ -21,10 +21,11 @@ from tether.methods.proxskip_svrg import ProxSkipSVRG
 from tether.methods.sequential import CROWDED, LARGEST_SET, SequentialAlgorithm, SequentialState
 from tether.methods.switching import SwitchingAlgorithm
 from tether.polyhedral import Pieces
-from tether.problem import NUMBER, Facts
+from tether.problem import NO_FACTS, NUMBER, Facts
 from tether.requests import Arrived, Measured, Reply
 
 FLAGSHIP = Anderson(ProxSkipSVRG(renew=True, inside=True))
+WAITING = FLAGSHIP.prepare(NO_FACTS)  # stands for it until its turn, so that no constants are computed before
 FEW_FREE = 0.65  # of the largest working set: so few free variables are a case for Newton's method
 SLOW_FALL = 0.3  # of the certificate over a stage
 SLOW_STAGES = 2  # in succession, which are enough
@@ -88,7 +89,7 @@ class BeyondAlgorithm(SwitchingAlgorithm[BeyondState]):
 
     def start(self, x: Array, clock: int = 0) -> BeyondState:
         """Begin with the method that is likely to be quick; a flagship that waits needs no constants yet."""
-        skip = self.skip if self.first == Running.SKIP else FLAGSHIP.prepare(self.facts.unscaled())
+        skip = self.skip if self.first == Running.SKIP else WAITING
         return BeyondState(skip.start(x, clock), self.newton.start(x), self.first, x)
 
     def warm(self, state: BeyondState) -> BeyondState:

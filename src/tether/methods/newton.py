@@ -15,7 +15,7 @@ the metric of a model that lies above F, where the loss knows one, and so are th
 """
 
 import math
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Any, ClassVar, Literal, NamedTuple, final
 
 import numpy as np
@@ -23,7 +23,7 @@ import numpy as np
 from tether.arrays import Array
 from tether.curvature import DIAGONAL, FORMS, FULL, KRONECKER
 from tether.methods.base import Algorithm, Method
-from tether.methods.lbfgs import LBFGS, LBFGSAlgorithm, LBFGSState, without_pairs
+from tether.methods.lbfgs import LBFGSAlgorithm, LBFGSState, without_pairs
 from tether.methods.parameters import check_choice, check_settings
 from tether.methods.prices import enough_samples, form_or_best, price_of_program, price_of_renewal
 from tether.methods.sequential import FEW_CUTS, FIRST_PATIENCE, SMALLEST_SET, SequentialAlgorithm
@@ -117,22 +117,21 @@ class Newton(Method):
 
     def prepare(self, facts: Facts) -> "NewtonAlgorithm | SequentialAlgorithm":
         """Choose the form of the second derivatives."""
-        form = form_or_best(self.curvature, facts)
-        exact = form == FULL or (form == DIAGONAL and facts.second_order.separable)
+        form, known = form_or_best(self.curvature, facts), facts.second_order
+        exact = form == FULL or (form == DIAGONAL and known.separable)
         share = self.sample or (enough_samples(facts) if form == KRONECKER else 1.0)
-        inner = LBFGS(memory=self.memory or (10 if exact else 20)).prepare(facts)
         price = price_of_renewal(form, facts, min(1.0, share))
         cheap = ALWAYS if facts.n_workers == 1 else ALWAYS_APART
         settings: dict[str, Any] = {
             "form": form,
             "refresh": self.refresh,
             "share": min(1.0, share),
-            "outputs": facts.second_order.outputs,
+            "outputs": known.outputs,
             "price": price,
             "always": self.refresh == 1 or (exact and self.refresh is None and price <= cheap),
-            "concordance": facts.second_order.concordance if exact and share >= 1.0 else math.inf,
+            "concordance": known.concordance if exact and share >= 1.0 else math.inf,
             "spectrum": facts.dim <= SPECTRUM_LIMIT or facts.smoothness.convexity == 0.0,
-            "majorised": facts.second_order.majorised,
+            "majorised": known.majorised,
         }
         if facts.kinks:
             settings["price"] = price / (1.0 + price_of_program(form, facts))
@@ -140,7 +139,12 @@ class Newton(Method):
                 self.refresh is None and settings["price"] <= CHEAP_MODEL
             )
             return SequentialAlgorithm(**_on_working_sets(settings, self.curvature, facts))
-        inner = replace(inner, concordance=facts.second_order.concordance)
+        inner = LBFGSAlgorithm(
+            memory=self.memory or (10 if exact else 20),
+            smoothness=None,
+            facts=facts,
+            concordance=known.concordance,
+        )
         mu = facts.smoothness.ready_convexity
         return NewtonAlgorithm(**settings, inner=inner, exact=exact and share >= 1.0, convexity=mu)
 

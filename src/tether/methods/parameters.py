@@ -22,14 +22,14 @@ COSTLY_ROUND = 2.0  # times the work of the steps between two rounds, from where
 
 def check_settings(method: Any) -> None:
     """Refuse settings that no run could use, naming the setting."""
-    values = {setting.name: getattr(method, setting.name) for setting in fields(method)}
     for setting in fields(method):
-        if values[setting.name] is None and setting.default not in (None, MISSING):
-            raise ValueError(f"{setting.name} must not be None; leave it out for {setting.default!r}.")
-    if values.get("interval") is not None:
-        as_interval(values["interval"])
-    for name, value in values.items():
-        if value is not None and name in _RULES:
+        name, value = setting.name, getattr(method, setting.name)
+        if value is None:
+            if setting.default not in (None, MISSING):
+                raise ValueError(f"{name} must not be None; leave it out for {setting.default!r}.")
+        elif name == "interval":
+            as_interval(value)
+        elif name in _RULES:
             valid, needed = _RULES[name]
             if not valid(value):
                 raise ValueError(f"{name} must be {needed}, got {value!r}.")

@@ -79,7 +79,9 @@ class DiagonalMetric(Metric):
 def scaled_columns(matrix: Any, factors: Array) -> Any:
     """Return a matrix, dense or sparse, with its columns multiplied."""
     if sp.issparse(matrix):
-        return sp.csr_array(matrix @ sp.diags_array(factors))
+        scaled = sp.csr_array(matrix, dtype=float, copy=True)
+        scaled.data *= factors[scaled.indices]
+        return scaled
     return np.asarray(matrix * factors, dtype=float)
 
 

@@ -22,6 +22,7 @@ from tether.names import Labels, column_names
 from tether.objectives.base import Evaluation, Expansion, Kind, Objective, Smoothness, require_form
 from tether.objectives.design import COMPILE_FROM, Rows, as_design
 from tether.objectives.glm_curvature import (
+    LinearModel,
     curvature_among,
     curvature_of,
     expansion_of,
@@ -77,6 +78,7 @@ _LAZY_NAMES = (
     "natural_batch",
     "sample_work",
     "_largest_curvature",
+    "_model",
     "_moment",
     "_convexity",
     "_compiled",
@@ -173,8 +175,8 @@ class GLM(Objective):
         self.n_outputs = fitting(self.loss.n_outputs(self.y), data.shape[1])
         self.offset = as_offset(offset, self.n_samples, self.n_outputs)
         self.proven_convex = is_built_in(self.loss)
-        floors = np.broadcast_to(self.loss.floors(self.y), self.n_samples) if self.proven_convex else -np.inf
-        self.floor = float(np.average(floors, weights=None if np.ndim(floors) == 0 else self.weights))
+        floors = self.loss.floors(self.y) if self.proven_convex else -np.inf
+        self.floor = float(floors if np.ndim(floors) == 0 else np.average(floors, weights=self.weights))
         self._nonconvexity = "" if self.proven_convex else check_loss(self.loss, self.y, self.n_outputs)
         self.design = as_design(data, one_output=self.n_outputs == 1, ones=self.fit_intercept)
         self.dim = self.design.width * self.n_outputs
@@ -231,7 +233,7 @@ class GLM(Objective):
         """Return F, its gradient and its Hessian, of little data from one look at all predictions."""
         if self._compiled is not None or self.n_outputs > 1:
             return super().expansion(x)
-        return expansion_of(model_of(self), x)
+        return expansion_of(self._model, x)
 
     def descend(self, walk: Walk) -> Walked:
         """Walk E steps off the constraint, in compiled code where the data is large enough."""
@@ -347,6 +349,11 @@ class GLM(Objective):
         return self.ridge.smallest + learned if self.convex else 0.0
 
     @lazy
+    def _model(self) -> LinearModel:
+        """What second derivatives depend on."""
+        return model_of(self)
+
+    @lazy
     def _moment(self) -> SecondMoment:
         """(1/N) X^T diag(w) X."""
         curved, compiled = self.loss.convexity > 0.0, self._compiled is not None
@@ -380,13 +387,13 @@ class GLM(Objective):
     def _quadratic(self) -> tuple[Array, Array] | None:
         quadratic = self.loss.quadratic and self.n_outputs == 1
         moment = self._moment.matrix if quadratic else None
-        return None if moment is None else quadratic_of(model_of(self), moment)
+        return None if moment is None else quadratic_of(self._model, moment)
 
     @lazy
     def second_order(self) -> SecondOrder:
         """What second derivatives cost: all of them, those of one output, or the diagonal."""
         longest = 0.0 if self.loss.quadratic else self._moment.lengths.longest  # or of no use
-        return second_order_of(model_of(self), longest)
+        return second_order_of(self._model, longest)
 
     @lazy
     def contrast(self) -> Contrast:
@@ -400,16 +407,16 @@ class GLM(Objective):
     @lazy
     def reach(self) -> Array | None:
         """How fast second derivatives fall along each variable."""
-        return reach_of(model_of(self))
+        return reach_of(self._model)
 
     def fall(self, v: Array) -> float:
         """Return at most by what the logarithm of any sample's second derivative falls along v."""
-        return fall_of(model_of(self), v)
+        return fall_of(self._model, v)
 
     def curvature(self, x: Array, form: str, batch: Indices | None = None) -> Array:
         """Return the second derivatives of the losses' mean, and l2, at x."""
         require_form(self, form)
-        return curvature_of(model_of(self), x, form, batch)
+        return curvature_of(self._model, x, form, batch)
 
     def curvature_of_some(
         self, x: Array, form: str, share: float, seed: Sequence[int]
@@ -418,11 +425,11 @@ class GLM(Objective):
         if form != KRONECKER:
             return super().curvature_of_some(x, form, share, seed)
         require_form(self, form)
-        return product_of_some(model_of(self), x, share, np.random.default_rng(seed))
+        return product_of_some(self._model, x, share, np.random.default_rng(seed))
 
     def curvature_among(self, x: Array, chosen: Indices, batch: Indices | None = None) -> Array:
         """Return the triangle of the Hessian of some variables, of a model with one output."""
-        return curvature_among(model_of(self), x, chosen, batch)
+        return curvature_among(self._model, x, chosen, batch)
 
     @lazy
     def majorised(self) -> Objective | None:
@@ -486,7 +493,7 @@ class GLM(Objective):
     def compile(self) -> None:
         """Use the kernels whatever the size of the data."""
         self.eager = True
-        for name in ("_compiled", "_moment", "natural_batch", "sample_work", "shares"):
+        for name in ("_compiled", "_model", "_moment", "natural_batch", "sample_work", "shares"):
             self.__dict__.pop(name, None)
 
     def digest(self) -> str:
@@ -507,4 +514,4 @@ class GLM(Objective):
         losses = np.asarray(self.loss.values(z, self.y), dtype=np.float64)
         if self.weights is not None:
             losses = losses * self.weights
-        return float(losses.mean()) + self.ridge.value(x)
+        return float(losses.sum()) / self.n_samples + self.ridge.value(x)

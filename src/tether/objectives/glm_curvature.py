@@ -154,7 +154,7 @@ def expansion_of(model: LinearModel, x: Array) -> Expansion:
     z = shifted(design.predict(x), offset)
     share = 1.0 / len(z) if weights is None else weights / len(z)
     losses = np.asarray(loss.values(z, y), dtype=np.float64)
-    value = float(losses.mean() if weights is None else losses @ share)
+    value = float(losses.sum() / len(z) if weights is None else losses @ share)
     gradient = design.combine(share * np.asarray(loss.slopes(z, y), dtype=np.float64))
 
     def hessian() -> Array:
@@ -204,7 +204,7 @@ def quadratic_of(model: LinearModel, moment: Array) -> tuple[Array, Array]:
     here = model.at(np.zeros(model.dim), None)
     slopes = here.shares * np.asarray(model.loss.slopes(here.z, here.y), dtype=np.float64)
     hessian = model.loss.curvature * moment
-    hessian[np.diag_indices(model.dim)] += model.ridge.weights
+    np.einsum("ii->i", hessian)[...] += model.ridge.weights
     return hessian, model.design.combine(slopes)
 
 

@@ -82,10 +82,14 @@ class Pool:
         """N."""
         return sum(card.n_samples for card in self.cards)
 
-    @property
+    @lazy
     def weights(self) -> Array:
         """The workers' weights n n_k / N."""
         return weights_of([card.mass for card in self.cards])
+
+    def _mean(self, numbers: Sequence[float]) -> float:
+        """Return the mean of numbers of the workers, each as it counts."""
+        return numbers[0] if len(numbers) == 1 else float(np.mean(self.weights * numbers))
 
     @property
     def smoothness(self) -> Smoothness:
@@ -113,7 +117,7 @@ class Pool:
             find=lambda: self.smoothness,
             exact=all(one.exact for one in each),
             known=all(one.known for one in each),
-            find_mu=lambda: self._mean(each),
+            find_mu=lambda: self._mean([one.convexity for one in each]),
             find_most=lambda: float(np.max(self.weights * [one.most for one in each])),
         )
 
@@ -123,11 +127,7 @@ class Pool:
             return 0.0
         if any(isinstance(one, OpenSmoothness) and one.mu is None for one in each):
             return None
-        return self._mean(each)
-
-    def _mean(self, each: list[Constants]) -> float:
-        """Return the mean of the workers' mu."""
-        return float(np.mean(self.weights * [one.convexity for one in each]))
+        return self._mean([one.convexity for one in each])
 
     @property
     def convex(self) -> bool:
@@ -142,13 +142,15 @@ class Pool:
     @property
     def floor(self) -> float:
         """A bound from below on the mean of all sums."""
-        return float(np.mean(self.weights * [card.floor for card in self.cards]))
+        return self._mean([card.floor for card in self.cards])
 
     @lazy
     def second_order(self) -> SecondOrder:
         """The mean prices of a sample, and the largest R."""
-        shares = np.array([card.n_samples for card in self.cards]) / self.n_samples
         each = [card.second_order for card in self.cards]
+        if len(each) == 1:
+            return each[0]
+        shares = np.array([card.n_samples for card in self.cards]) / self.n_samples
         return SecondOrder(
             full=float(shares @ [one.full for one in each]),
             kronecker=float(shares @ [one.kronecker for one in each]),

@@ -88,8 +88,9 @@ class Ridge:
     @property
     def words(self) -> str:
         """What it is, in a few words."""
-        span = f" from {self.smallest:g} to {self.largest:g}"
-        return f"l2 = {self.weights:g}" if self.uniform else f"l2{span}"
+        if self.uniform:
+            return f"l2 = {self.weights:g}"
+        return f"l2 from {self.smallest:g} to {self.largest:g}"
 
 
 NO_RIDGE = Ridge(0.0)

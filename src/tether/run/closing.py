@@ -110,7 +110,10 @@ class Closing:
 
     def _referred(self, run: Run, best: Incumbent) -> Run:
         """Measure F at the origin, if only that can tell whether a solution is accurate for its size."""
-        if not self.way.exact or self._accuracy(run).allows(self._gap(run, best), best):
+        if not self.way.exact:
+            return run
+        accuracy = self._accuracy(run)
+        if accuracy.allows(self._gap(run, best, accuracy), best):
             return run
         origin = self.conversation.engine.project(self.conversation.problem, np.zeros(len(best.x)))
         reply = self.conversation.look(run, origin)
@@ -121,10 +124,10 @@ class Closing:
         """Say of an accurate point, or of one that is as accurate as can be, that F has no minimum."""
         if self.way.ray is not None:
             return run, Ending(Status.DIVERGED, UNBOUNDED, self.way.ray)
+        if run.trail is None or run.nonconvex or run.best is None:
+            return run, ending
         over = ending.status is Status.EXHAUSTED or self._accuracy(run).is_met(best)
         if ending.status is Status.DIVERGED or not over:
-            return run, ending
-        if run.trail is None or run.nonconvex or run.best is None:
             return run, ending
         if math.isfinite(replace(self._accuracy(run), floor=-math.inf).gap(best)):
             return run, ending  # curvature shows a minimum
@@ -161,7 +164,7 @@ class Closing:
 
     def _answer(self, run: Run, best: Incumbent, ending: Ending, rows: list[Row]) -> Solution:
         accuracy, problem = self._accuracy(run), self.way.original
-        gap = self._gap(run, best)
+        gap = self._gap(run, best, accuracy)
         status = _judged(ending.status, accuracy.is_met(best) or accuracy.allows(gap, best))
         detail = ending.detail if status is ending.status else ""
         algorithm = self.conversation.algorithm
@@ -194,10 +197,10 @@ class Closing:
             doubt=doubt,
         )
 
-    def _gap(self, run: Run, best: Incumbent) -> float:
+    def _gap(self, run: Run, best: Incumbent, accuracy: Accuracy) -> float:
         """Return the bound on the gap: the way's own where it is better."""
-        plain = self._accuracy(run).gap(best)
-        if plain <= NO_GAP * self._accuracy(run).size(best) or best.normal is None or run.nonconvex:
+        plain = accuracy.gap(best)
+        if best.normal is None or run.nonconvex or plain <= NO_GAP * accuracy.size(best):
             return plain
         return float(np.fmin(plain, self.way.gap(best.x, best.normal, best.scale)))
 

@@ -31,22 +31,24 @@ class Counts(NamedTuple):
 
     def plus(self, work: Work, stages: int) -> "Counts":
         """Return the counts after the work of one of the method's requests."""
-        return self._moved(work)._replace(
+        return self._replace(
             steps=self.steps + work.steps,
             stages=stages,
             rounds=self.rounds + work.rounds,
             projections=self.projections + work.projections,
             gradients=self.gradients + work.gradients,
+            sent=self.sent + work.sent,
+            received=self.received + work.received,
         )
 
     def plus_audit(self, work: Work) -> "Counts":
         """Return the counts after the work of an audit."""
-        return self._moved(work)._replace(
-            audits=self.audits + work.rounds, audit_gradients=self.audit_gradients + work.gradients
+        return self._replace(
+            sent=self.sent + work.sent,
+            received=self.received + work.received,
+            audits=self.audits + work.rounds,
+            audit_gradients=self.audit_gradients + work.gradients,
         )
-
-    def _moved(self, work: Work) -> "Counts":
-        return self._replace(sent=self.sent + work.sent, received=self.received + work.received)
 
 
 METRICS = ("value", "slope", "seconds", "sent")  # what each worker of a federation reports

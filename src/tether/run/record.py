@@ -32,11 +32,11 @@ class Record:
     def row(self, run: Run, reply: Reply, gap: float) -> Row:
         """Return the row of a turn; F and gap are nan where they were not measured."""
         passes = run.counts.gradients / self.facts.n_samples
-        row = Row(*run.counts, passes, run.seconds, math.nan, gap, workers=reply.work.workers)
-        if not isinstance(reply, Measured):
-            return row
-        slope = math.sqrt(reply.certificate) if reply.certificate >= 0.0 else math.nan
-        return row._replace(value=reply.value, slope=slope, residual=self._residual(run, reply))
+        value = slope = residual = math.nan
+        if isinstance(reply, Measured):
+            slope = math.sqrt(reply.certificate) if reply.certificate >= 0.0 else math.nan
+            value, residual = reply.value, self._residual(run, reply)
+        return Row(*run.counts, passes, run.seconds, value, gap, slope, residual, reply.work.workers)
 
     def _residual(self, run: Run, reply: Measured) -> float:
         """Return ||A x - b|| where it is time for it, which adds little to what a run costs."""

@@ -175,14 +175,12 @@ class Supervisor:
 
     def _in_view_of(self, run: Run, reply: Reply) -> Run:
         """Answer with a point that is certified; have one confirmed that a learned dual certifies."""
-        run = run._replace(seconds=self.verdict.seconds)
-        if not isinstance(reply, Measured):
-            return run
-        if self.verdict.status == Status.CONVERGED.name:  # a lower point may lack the certificate
-            return run._replace(best=Incumbent.at(reply))
-        if self.verdict.confirm:
-            return run._replace(confirm=reply.point, unconfirmed=reply.certificate)
-        return run
+        seconds = self.verdict.seconds
+        if isinstance(reply, Measured) and self.verdict.status == Status.CONVERGED.name:
+            return run._replace(seconds=seconds, best=Incumbent.at(reply))  # a lower point may lack that
+        if isinstance(reply, Measured) and self.verdict.confirm:
+            return run._replace(seconds=seconds, confirm=reply.point, unconfirmed=reply.certificate)
+        return run._replace(seconds=seconds)
 
     def _rehearse(self, run: Run, question: Question) -> None:
         """Time a few steps if there is a limit on time and the first walk is about to begin."""

@@ -114,7 +114,7 @@ class Conversation:
             if question.audit:
                 run = run._replace(counts=run.counts.plus_audit(reply.work))
             else:
-                run = self._told(run._replace(memory=memory), reply)
+                run = self._told(run, reply, memory)
             if reply.hold is not None:
                 run = run._replace(hold=reply.hold)
         run = self._decided(run._replace(requests=run.requests + 1))
@@ -160,7 +160,7 @@ class Conversation:
         refers = self._is_reference(run, reply)
         run = run._replace(reference=Reference.at(reply)) if refers else run
         aside = refers and self.refers  # no point of the run
-        finite = np.isfinite(reply.value) and np.isfinite(reply.certificate) and reply.complete
+        finite = reply.complete and math.isfinite(reply.value) and math.isfinite(reply.certificate)
         confirmed = run.confirm is not None and _same(run.confirm, reply.point)
         run = run._replace(
             first=reply.value if run.first is None and not aside else run.first,
@@ -170,10 +170,11 @@ class Conversation:
         )
         if not finite:
             return run
-        run = run._replace(best=better(Incumbent.at(reply), run.best))
+        best = better(Incumbent.at(reply), run.best)
         if aside:
-            return run
+            return run._replace(best=best)
         run = run._replace(
+            best=best,
             progress=run.progress.after(reply),
             trail=Trail.after(run.trail, reply) if self._may_recede else None,
             lowest=max(run.lowest, self._lowest_value(reply)),
@@ -198,10 +199,10 @@ class Conversation:
             return _same(self.origin(), reply.point)
         return self.origin is None or self.facts.smoothness.convexity == 0
 
-    def _told(self, run: Run, reply: Reply) -> Run:
+    def _told(self, run: Run, reply: Reply, memory: Any) -> Run:
         """Have the method hear the answer; notice where its stages no longer move the estimate."""
         before, state = run.state.stage, self.algorithm.tell(run.state, reply)
-        run = run._replace(state=state, counts=run.counts.plus(reply.work, state.stage))
+        run = run._replace(state=state, memory=memory, counts=run.counts.plus(reply.work, state.stage))
         if state.stage == before:
             return run
         here = self.estimate(run)

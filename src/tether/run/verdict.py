@@ -150,7 +150,8 @@ class Judge:
 
     def accuracy_of(self, run: Run) -> Accuracy:
         """Return what is good enough for what has been seen of F."""
-        accuracy = replace(self.accuracy, reference=run.reference)
+        known = run.reference is not None
+        accuracy = replace(self.accuracy, reference=run.reference) if known else self.accuracy
         return accuracy.without_convexity() if run.nonconvex else accuracy
 
     def before(self, run: Run) -> Status | None:

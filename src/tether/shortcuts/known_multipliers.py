@@ -36,7 +36,7 @@ class WithMultipliers(Constraint):
         assert constraint.equations is not None
         self._matrix, self._b = constraint.equations
         self._kernel = Kernel(self._matrix)
-        self._rounding = TANGENT_ERROR * float(np.linalg.norm(normal))
+        self._rounding = TANGENT_ERROR * norm(normal)
         self.dim, self.names, self.work = constraint.dim, constraint.names, constraint.work
         self.lacks: Mapping[Need, str] = constraint.lacks
 
@@ -49,15 +49,14 @@ class WithMultipliers(Constraint):
         """Return the nearest feasible point: x itself where it is feasible to rounding."""
         x = np.asarray(x, dtype=float)
         lengths = self._kernel.lengths
-        misfit = np.abs(self._matrix @ x - self._b) / lengths
-        size = float(np.linalg.norm(x)) + np.abs(self._b) / lengths
-        return x.copy() if np.all(misfit <= FEASIBLE_ERROR * size) else self._set.project(x)
+        misfit, size = norm((self._matrix @ x - self._b) / lengths), norm(x) + norm(self._b / lengths)
+        return x.copy() if misfit <= FEASIBLE_ERROR * size else self._set.project(x)
 
     def tangent(self, v: Array) -> Array:
         """Return P v: v, or v less the known normal, where that is tangent to the rounding of the normal."""
         v = np.asarray(v, dtype=float)
         for rest in sorted((v.copy(), v - self._normal), key=norm):
-            if self._kernel.miss(rest) * float(np.linalg.norm(rest)) <= self._rounding:
+            if self._kernel.miss(rest) * norm(rest) <= self._rounding:
                 return rest
         return self._set.tangent(v)
 
@@ -68,8 +67,7 @@ class WithMultipliers(Constraint):
     def multipliers(self, gradient: Array) -> Array:
         """Return the least-squares lambda of A^T lambda = gradient: the known one where it fits."""
         gradient = np.asarray(gradient, dtype=float)
-        rest = float(np.linalg.norm(gradient - self._normal))
-        if rest <= TANGENT_ERROR * float(np.linalg.norm(gradient)):
+        if norm(gradient - self._normal) <= TANGENT_ERROR * norm(gradient):
             return self._set.multipliers_of(self._known)
         return self._set.multipliers(gradient)
 

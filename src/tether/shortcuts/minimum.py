@@ -17,7 +17,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from scipy import sparse
 
-from tether.arrays import Array
+from tether.arrays import Array, norm
 from tether.constraints import Constraint, Flow
 from tether.constraints.algebra.factor import work_of_factorising
 from tether.constraints.algebra.sparse import FACTORISED_ROWS
@@ -38,7 +38,7 @@ REFINEMENTS = 4
 REFINED_SHARE = 1e-7  # of a point, of which a step may be the last one: the next would be rounding
 RESIDUAL_LIMIT = 1e-12  # of its size: with a larger residual F has no minimum, or none that can be told
 ROUNDED_SLOPE = 1e-15  # relative error of a projected gradient, about
-PROBES = 6  # power iterations for the norm of P_H ...
+PROBES = 4  # power iterations for the norm of P_H ...
 PROBE_MARGIN = 4.0  # ... which they may fall short of by this
 
 
@@ -75,7 +75,7 @@ def minimum_in_metric(matrix: Any, linear: Array, constraint: Constraint, second
     point, multipliers = _minimum(matrix, linear, within, constraint)
     if not np.isfinite(point).all():
         return None
-    stretch = 1.0 / within.smallest if metric.keeps_sparse else norm_of(within.direction, len(linear))
+    stretch = 1.0 / within.smallest if metric.keeps_sparse else _stretch(within, len(linear))
     normal = matrix @ point + linear
     unique = isinstance(constraint, Flow) or constraint.independent
     multipliers = (within.multipliers(normal) if multipliers is None else multipliers) if unique else None
@@ -96,7 +96,7 @@ def _minimum(
     for _ in range(REFINEMENTS):
         step = within.direction(matrix @ point + linear)
         point = point - step
-        if np.linalg.norm(step) <= REFINED_SHARE * np.linalg.norm(point):
+        if norm(step) <= REFINED_SHARE * norm(point):
             break
     return point, None
 
@@ -124,17 +124,23 @@ def metric_of_matrix(matrix: Any) -> Metric | None:
     return FullMetric(matrix.toarray() if sparse.issparse(matrix) else np.asarray(matrix, dtype=float))
 
 
+def _stretch(within: MetricTangent, dim: int) -> float:
+    """Return a bound on the norm of P_H: Frobenius's norm, where that exceeds it by no more than a margin."""
+    if dim <= PROBE_MARGIN**2:
+        return norm(within.direction(np.eye(dim)).ravel())
+    return norm_of(within.direction, dim)
+
+
 def norm_of(image: Map, dim: int) -> float:
     """Return a bound on the norm of a positive map, by power iterations and a margin."""
     v = np.random.default_rng(0).standard_normal(dim)
-    norm = 0.0
+    size, length = 0.0, norm(v)
     for _ in range(PROBES):
-        size = float(np.linalg.norm(v))
-        if size == 0.0:
+        if length == 0.0:
             return 0.0
-        v = image(v / size)
-        norm = float(np.linalg.norm(v))
-    return PROBE_MARGIN * norm
+        v = image(v / length)
+        size = length = norm(v)
+    return PROBE_MARGIN * size
 
 
 def _seconds_for(constraint: Constraint, metric: Metric) -> float:

@@ -22,7 +22,7 @@ from scipy.linalg import lu_factor, lu_solve
 
 from tether.arrays import Array, norm
 from tether.constraints import Affine, Consensus, Constraint, Flow, Range
-from tether.constraints.algebra.sparse import HOPELESS_WORK
+from tether.constraints.algebra.sparse import HOPELESS_WORK, row_lengths, scaled_rows
 from tether.elimination import SPEED, eliminated, is_thin, work_of_eliminating
 from tether.methods import LBFGS, Newton
 from tether.methods.base import Choice
@@ -69,8 +69,9 @@ def solved_directly(way: Way, warm: bool) -> Way | None:
     found = None if warm else minimum_of(objective, constraint, BUDGET_SHARE * way.seconds)
     if found is None:
         return None
+    found = _with_multipliers(found, objective, constraint)
     if found.multipliers is not None:
-        constraint = _with_multipliers(constraint, found.multipliers, found.normal)
+        constraint = _knowing(constraint, found.multipliers, found.normal)
     problem = way.problem._replace(constraint=constraint)
     note = "the optimality system was solved directly"
     method = Newton() if objective.dim <= SMALL and math.isfinite(objective.second_order.full) else LBFGS()
@@ -78,13 +79,24 @@ def solved_directly(way: Way, warm: bool) -> Way | None:
     return SolvedDirectly(**(vars(way) | own | {"choice": CHOICE, "direct": True}), minimum=found)
 
 
-def _with_multipliers(constraint: Constraint, multipliers: Array, gradient: Array) -> Constraint:
+def _with_multipliers(found: Minimum, objective: Objective, constraint: Constraint) -> Minimum:
+    """Return a minimum with the set's own multipliers, where nobody knows what another projection takes."""
+    if not isinstance(constraint, Affine) or math.isfinite(constraint.work) or constraint.equations is None:
+        return found
+    point = constraint.project(found.point)
+    gradient = objective.gradient(point)
+    tangent, multipliers = constraint.parts(gradient)
+    return found._replace(point=point, normal=gradient - tangent, multipliers=multipliers)
+
+
+def _knowing(constraint: Constraint, multipliers: Array, normal: Array) -> Constraint:
     """Return a set that knows its multipliers at the minimum, where the gradient is normal but for rounding.
 
-    On a network A^T l would lose digits that the gradient has; elsewhere a product shows what it has not.
+    A^T l would lose digits that the gradient has, on a network or where rows are many; elsewhere a product
+    shows what the gradient has not.
     """
-    if isinstance(constraint, Flow) or constraint.equations is None:
-        return WithMultipliers(constraint, multipliers, gradient)
+    if math.isinf(constraint.work) or constraint.equations is None:
+        return WithMultipliers(constraint, multipliers, normal)
     return WithMultipliers(constraint, multipliers, constraint.equations[0].T @ multipliers)
 
 
@@ -166,17 +178,16 @@ def _minimum_by_system(matrix: Any, linear: Array, rows: Any, b: Array, seconds:
 def _system(matrix: Any, rows: Any, seconds: float) -> System | None:
     """Return the optimality system with rows of unit length and a matrix of unit size, factorised."""
     rows, matrix = sparse.csr_array(rows), sparse.csr_array(matrix)
-    lengths = np.sqrt(rows.multiply(rows).sum(axis=1)) if rows.shape[0] else np.zeros(0)
-    lengths[lengths == 0] = 1.0
-    rows = sparse.csr_array(sparse.diags_array(1.0 / lengths) @ rows)
-    unit = float(abs(matrix).max()) or 1.0
+    lengths = row_lengths(rows)
+    rows = scaled_rows(rows, 1.0 / lengths)
+    unit = float(np.abs(matrix.data).max(initial=0.0)) or 1.0
     system = sparse.block_array([[matrix / unit, rows.T], [rows, None]], format="csr")
     size = system.shape[0]
     dense = size <= (SMALL_SYSTEM if is_thin(system) else DENSE_LIMIT)
     if size > DENSE_LIMIT and (system.nnz > ROW_ENTRIES * size or _takes_too_long(system, seconds)):
         return None
     signs = np.where(np.arange(size) < matrix.shape[0], 1.0, -1.0)
-    largest = float(abs(system).max())
+    largest = float(np.abs(system.data).max(initial=0.0))
     shift = SHIFT * max(1.0, largest)
     shifted = sparse.csc_array(system + shift * sparse.diags_array(signs))
     sweep: Callable[[Array], Array]
@@ -190,8 +201,10 @@ def _system(matrix: Any, rows: Any, seconds: float) -> System | None:
 
 
 def _takes_too_long(system: sparse.csr_array, seconds: float) -> bool:
-    work = work_of_eliminating(sparse.csr_array(system + sparse.eye_array(system.shape[0])))
-    return work > min(HOPELESS_WORK, seconds * SPEED)
+    size, most = system.shape[0], min(HOPELESS_WORK, seconds * SPEED)
+    if size**3 / 3.0 <= most:  # even if it fills in
+        return False
+    return work_of_eliminating(sparse.csr_array(system + sparse.eye_array(size))) > most
 
 
 def _is_known(constraint: Constraint) -> bool:

@@ -6,7 +6,13 @@ import scipy.sparse as sp
 
 from tether.constraints import Affine
 from tether.constraints.algebra.factor import product_fills_in, work_of_factorising
-from tether.constraints.algebra.sparse import FACTORISING_WORK, ITERATION_LIMIT, _converges_within, _unit_rows
+from tether.constraints.algebra.sparse import (
+    FACTORISING_WORK,
+    ITERATION_LIMIT,
+    _converges_within,
+    _unit_rows,
+    sparse_rows,
+)
 
 
 def banded(rows, length, stride):
@@ -58,6 +64,36 @@ def test_augmented_matrix_agrees_with_pinv(monkeypatch):
     constraint = Affine(sp.csr_array(A), A @ x0)
     assert "augmented" in repr(constraint)
     np.testing.assert_allclose(constraint.project(x), x - np.linalg.pinv(A) @ (A @ (x - x0)), atol=1e-11)
+
+
+@pytest.mark.parametrize("redundant", [False, True])
+def test_nearest_solution_tangent_part_and_multipliers_are_found_together(redundant):
+    rng = np.random.default_rng(4)
+    A = sp.csr_array(sp.random_array((80, 200), density=0.03, rng=rng) + sp.eye_array(80, 200))
+    A = sp.csr_array(sp.vstack([A, A[:2] + A[2:4]])) if redundant else A
+    inverse, v, b = np.linalg.pinv(A.toarray()), rng.standard_normal(200), A @ rng.standard_normal(200)
+    rows = sparse_rows(A)
+    assert "factorised" in rows.kind
+    point, multipliers = rows.nearest(v, b)
+    np.testing.assert_allclose(point, v + inverse @ (b - A @ v), atol=1e-12)
+    np.testing.assert_allclose(A.T @ multipliers, point - v, atol=1e-12)
+    np.testing.assert_allclose(rows.projected(v, b, inverse @ b), point, atol=1e-12)
+    assert rows.projected(point, b, inverse @ b).tolist() == point.tolist()
+    tangent, multipliers = rows.parts(v)
+    assert tangent.tolist() == rows.tangent(v).tolist()
+    np.testing.assert_allclose(A.T @ multipliers, v - tangent, atol=1e-12)
+
+
+def test_what_is_nearest_to_a_contradiction_is_least_squares():
+    rng = np.random.default_rng(5)
+    A = sp.csr_array(sp.random_array((80, 200), density=0.03, rng=rng) + sp.eye_array(80, 200))
+    A = sp.csr_array(sp.vstack([A, A[:1]]))
+    rows, v, b = sparse_rows(A), rng.standard_normal(200), rng.standard_normal(81)
+    point, multipliers = rows.nearest(v, b)
+    unit = A.toarray() * rows.scale[:, None]  # what is missed is weighed with rows of unit length
+    assert multipliers is None
+    least = np.linalg.lstsq(unit, rows.scale * b)[0]
+    np.testing.assert_allclose(unit @ point, unit @ least, atol=1e-9)
 
 
 def test_only_full_columns_make_the_product_fill_in():

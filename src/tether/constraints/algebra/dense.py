@@ -5,12 +5,12 @@ finds them where the first has left them, so the basis is read from memory once 
 """
 
 from contextlib import AbstractContextManager, nullcontext
-from typing import Any, Literal, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
-from scipy.linalg import lstsq, qr, solve_triangular
+from scipy.linalg import lstsq
 from scipy.linalg.blas import dgemv, dsyrk, dtrsm
-from scipy.linalg.lapack import dpotrf, dtrcon
+from scipy.linalg.lapack import dgeqp3, dorgqr, dpotrf, dtrcon, dtrtrs
 
 from tether.arrays import Array, norm
 from tether.constraints.algebra.rows import Fit, Rows
@@ -24,6 +24,7 @@ BLOCK_SIZE = 500_000  # numbers of a basis that stay in a cache
 ORTHONORMALITY_ERROR = 2e-15  # by which columns may miss it, a few roundings
 MULTITHREADED_WORK = 1e8  # multiplications from which on all threads of BLAS are worth waking
 AWAKENING_WORK = 1e9  # the same during a run, which has sent them to sleep
+PANEL = 32  # columns that LAPACK factorises together
 GRAM_CONDITION = 1e-5  # the reciprocal condition number from which on Gram matrices lose nothing
 
 
@@ -75,12 +76,16 @@ class DenseRows(Rows):
 
     def _pivoted(self, columns: Array) -> Bases:
         """Return bases for rows of which some may lie in the span of others."""
-        many = 2 * self.shape[0] > self.shape[1]
-        mode: Literal["full", "economic"] = "full" if many else "economic"
-        q, r, order = qr(columns, overwrite_a=True, mode=mode, pivoting=True, check_finite=False)
-        rank = int(np.sum(np.abs(np.diag(r)) > self._tolerance))
-        complement = q[:, rank:] if 2 * rank > self.shape[1] else None
-        return Bases(q[:, :rank], r[:rank, :rank].copy(), order[:rank], complement)
+        width, rows = columns.shape
+        found, order, tau = dgeqp3(columns, lwork=2 * rows + PANEL * (rows + 1), overwrite_a=1)[:3]
+        rank = int(np.sum(np.abs(found.diagonal()) > self._tolerance))
+        triangle, kept = found[:rank, :rank].copy(order="F"), order[:rank] - 1
+        if 2 * rank <= width:
+            return Bases(_reflected(found[:, :rank], tau[:rank]), triangle, kept)
+        whole = np.zeros((width, width), order="F")
+        whole[:, : len(tau)] = found[:, : len(tau)]
+        q = _reflected(whole, tau)
+        return Bases(q[:, :rank], triangle, kept, q[:, rank:])
 
     @property
     def _tolerance(self) -> float:
@@ -108,14 +113,14 @@ class DenseRows(Rows):
         """Return a least-squares lambda of A^T lambda = gradient, 0 on redundant rows."""
         basis, triangle, kept, _ = self._bases
         y = np.zeros(self.shape[0])
-        y[kept] = solve_triangular(triangle, basis.T @ gradient, check_finite=False)
+        y[kept] = _solved(triangle, basis.T @ gradient)
         return self.scale * y
 
     def fit(self, b: Array) -> Fit:
         """Return the shortest least-squares solution of A x = b and what it misses."""
         basis, triangle, kept, _ = self._bases
         target = self.scale * b
-        point = basis @ solve_triangular(triangle, target[kept], trans="T", check_finite=False)
+        point = basis @ _solved(triangle, target[kept], transposed=True)
         misfit = target - self.scale * (self._matrix @ point)
         if norm(misfit) <= 1e-13 * (norm(target) + norm(point)):
             return Fit(point, misfit)
@@ -123,6 +128,18 @@ class DenseRows(Rows):
         unit = self._matrix * self.scale[:, None]
         point = lstsq(unit, target, cond=self._tolerance, check_finite=False)[0]
         return Fit(point, target - unit @ point)
+
+
+def _reflected(vectors: Array, factors: Array) -> Array:
+    """Return the first columns of a product of reflections, in place of the vectors that define them."""
+    if not len(factors):
+        return vectors
+    return dorgqr(vectors, factors, lwork=PANEL * vectors.shape[1], overwrite_a=1)[0]
+
+
+def _solved(triangle: Array, right: Array, transposed: bool = False) -> Array:
+    """Return R^-1 y or R^-T y for an upper triangle R."""
+    return dtrtrs(triangle, right, trans=int(transposed))[0] if len(right) else right
 
 
 def onto(basis: Array, v: Array) -> Array:

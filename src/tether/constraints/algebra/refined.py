@@ -58,10 +58,7 @@ class RefinedRows(Rows):
 
     def tangent(self, v: Array) -> Array:
         """Return v less its part in the span of the rows; exactly 0 when nothing but rounding is left."""
-        t = self._meet(v, None)[0]
-        if norm(t) <= 8 * ROUNDING * self._unit.gain * norm(v):
-            return np.zeros_like(t)
-        return t
+        return self.parts(v)[0]
 
     def component(self, v: Array) -> Array:
         """Return the part of v in the span of the rows."""
@@ -69,19 +66,38 @@ class RefinedRows(Rows):
 
     def multipliers(self, gradient: Array) -> Array:
         """Return a least-squares lambda of A^T lambda = gradient."""
-        return self.scale * self._meet(gradient, None)[1]
+        return self.parts(gradient)[1]
+
+    def parts(self, v: Array) -> tuple[Array, Array]:
+        """Return the tangent part of v and multipliers for the other, which are found together."""
+        t, y = self._meet(v, None)
+        if norm(t) <= 8 * ROUNDING * self._unit.gain * norm(v):
+            t = np.zeros_like(t)
+        return t, self.scale * y
 
     def fit(self, b: Array) -> Fit:
         """Return the shortest least-squares solution of A x = b and what it misses."""
         target = self.scale * b
         point = self._meet(np.zeros(self.shape[1]), target)[0]
         misfit = target - self._products.forward(point)
-        if norm(misfit) <= 1e-13 * (norm(target) + self._unit.gain * norm(point)):
+        if self._is_met(point, misfit, target):
             return Fit(point, misfit)
         # What is left is a contradiction between the rows, blurred by the solver; LSMR makes it sharp.
         operator = LinearOperator(self.shape, self._products.forward, self._products.backward, dtype=float)
         point = point + lsmr(operator, misfit, atol=1e-14, btol=1e-14, conlim=0.0, maxiter=2000)[0]
         return Fit(point, target - self._products.forward(point))
+
+    def projected(self, v: Array, b: Array, shortest: Array) -> Array:
+        """Return the solution of A x = b nearest to v: the nearer that is, the sooner it is found."""
+        return self._meet(v, self.scale * b)[0]
+
+    def nearest(self, v: Array, b: Array) -> tuple[Array, Array | None]:
+        """Return the solution x = v + A^T l of A x = b nearest to v and l, or what is nearest to one."""
+        target = self.scale * b
+        point, y = self._meet(v, target)
+        if self._is_met(point, self._missing(point, target), target):
+            return point, -self.scale * y
+        return super().nearest(v, b)
 
     def roughness(self) -> float:
         """Return how far random directions are from tangent once projected; at most 1 is rounding."""
@@ -96,22 +112,26 @@ class RefinedRows(Rows):
         y = np.zeros(self.shape[0])
         x = np.array(x, dtype=float)
         r = self._missing(x, target)
-        size = norm(r)
+        size, length = norm(r), norm(x)
         wanted = 0.0 if target is None else norm(target)
-        floor = ROUNDING * (self._unit.gain * norm(x) + wanted)
         for _ in range(REPEAT_LIMIT):
+            floor = ROUNDING * (self._unit.gain * length + wanted)
             if size <= floor:
                 break
             step = self._solve(r, floor)
             trial = x - self._products.backward(step)
             r = self._missing(trial, target)
-            before, size = size, norm(r)
+            before, size, length = size, norm(r), max(length, norm(trial))
             if not size < before:
                 break
             x, y = trial, y + step
             if size > 0.5 * before:
                 break
         return x, y
+
+    def _is_met(self, point: Array, misfit: Array, target: Array) -> bool:
+        """Say whether what a point misses is rounding."""
+        return norm(misfit) <= 1e-13 * (norm(target) + self._unit.gain * norm(point))
 
     def _missing(self, x: Array, target: Array | None) -> Array:
         ax = self._products.forward(x)

@@ -52,9 +52,17 @@ class Rows(ABC):
     def multipliers(self, gradient: Array) -> Array:
         """Return a least-squares solution lambda of A^T lambda = gradient."""
 
+    def parts(self, v: Array) -> tuple[Array, Array]:
+        """Return the part of v orthogonal to every row, and a lambda for which A^T lambda is the other."""
+        return self.tangent(v), self.multipliers(v)
+
     @abstractmethod
     def fit(self, b: Array) -> Fit:
         """Return the shortest least-squares solution of A x = b and what it misses."""
+
+    def projected(self, v: Array, b: Array, shortest: Array) -> Array:
+        """Return the solution of A x = b nearest to v, given the shortest one."""
+        return self.tangent(v) + shortest
 
     def nearest(self, v: Array, b: Array) -> tuple[Array, Array | None]:
         """Return the least-squares solution x of A x = b nearest to v, and where they come along its l.

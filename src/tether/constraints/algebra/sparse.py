@@ -15,7 +15,7 @@ from collections.abc import Iterator
 import numpy as np
 import scipy.sparse as sp
 
-from tether.arrays import Array
+from tether.arrays import Array, Indices
 from tether.constraints.algebra.conjugate import conjugate_gradients, norm
 from tether.constraints.algebra.dense import DenseRows
 from tether.constraints.algebra.factor import (
@@ -82,7 +82,7 @@ def iterative_solver(unit: UnitRows, limit: int) -> Solver:
 
 def _attempts(matrix: sp.csr_array, unit: UnitRows) -> Iterator[RefinedRows]:
     """Yield rows with one solver after the other, the fastest first."""
-    scaled = sp.csr_array(sp.diags_array(unit.scale) @ matrix)
+    scaled = scaled_rows(matrix, unit.scale)
     augmented = product_fills_in(matrix)
     kind = "sparse, augmented" if augmented else "sparse, factorised"
     for delta in REGULARISATIONS:
@@ -107,20 +107,36 @@ def _polished_solver(unit: UnitRows, sweep: Sweep) -> Solver:
 def _unit_rows(matrix: sp.csr_array) -> UnitRows:
     transposed = matrix.T.tocsr()
     scale = 1.0 / row_lengths(matrix)
-    size = sp.csr_array(sp.diags_array(scale) @ abs(matrix))
-    gain = float(np.sqrt(np.max(size.sum(axis=0), initial=0.0) * np.max(size.sum(axis=1), initial=0.0)))
+    sizes = np.abs(scaled_rows(matrix, scale).data)
+    sums = np.bincount(matrix.indices, sizes), np.bincount(_rows_of_entries(matrix), sizes)
+    gain = float(np.sqrt(sums[0].max(initial=0.0) * sums[1].max(initial=0.0)))
     return UnitRows(matrix.shape, lambda x: matrix @ x, lambda y: transposed @ y, scale, max(gain, 1.0))
 
 
 def row_lengths(matrix: sp.csr_array) -> Array:
     """Return the Euclidean length of each row, without overflow, and 1 for a row of zeros."""
-    largest = abs(matrix).max(axis=1).toarray().ravel() if matrix.nnz else np.zeros(matrix.shape[0])
+    rows, row_of = matrix.shape[0], _rows_of_entries(matrix)
+    with np.errstate(over="ignore"):
+        squares = np.bincount(row_of, matrix.data**2, minlength=rows)
+    if squares.min(initial=1.0) > 1e-280 and squares.max(initial=1.0) < 1e280:
+        return np.sqrt(squares)
+    largest = abs(matrix).max(axis=1).toarray().ravel() if matrix.nnz else np.zeros(rows)
     largest[largest == 0.0] = 1.0
-    relative = matrix.data / np.repeat(largest, np.diff(matrix.indptr))
-    row_of = np.repeat(np.arange(matrix.shape[0]), np.diff(matrix.indptr))
-    lengths = largest * np.sqrt(np.bincount(row_of, relative**2, minlength=matrix.shape[0]))
+    lengths = largest * np.sqrt(np.bincount(row_of, (matrix.data / largest[row_of]) ** 2, minlength=rows))
     lengths[lengths == 0.0] = 1.0
     return lengths
+
+
+def scaled_rows(matrix: sp.csr_array, factors: Array) -> sp.csr_array:
+    """Return a matrix with its rows multiplied."""
+    scaled = matrix.copy()
+    scaled.data *= factors[_rows_of_entries(matrix)]
+    return scaled
+
+
+def _rows_of_entries(matrix: sp.csr_array) -> Indices:
+    """Return the row of every entry that is stored."""
+    return np.repeat(np.arange(matrix.shape[0]), np.diff(matrix.indptr))
 
 
 def _is_iterative(matrix: sp.csr_array, unit: UnitRows) -> bool:
