@@ -98,6 +98,7 @@ def test_kernels_do_what_their_plain_code_does(index, dtype):
 @pytest.mark.parametrize("kind", ["dense", "csr"])
 def test_sums_shared_among_threads_are_the_same_every_time(kind, monkeypatch):
     monkeypatch.setattr(gram, "_FEW_ROWS", 8)
+    monkeypatch.setattr(gram, "_MANY_ROWS", 8)
     monkeypatch.setattr(threads, "CORES", 3)
     rng = np.random.default_rng(3)
     X = rng.standard_normal((4000, D)) * (rng.random((4000, D)) < 0.15)
