@@ -280,7 +280,7 @@ class AutoAlgorithm(SwitchingAlgorithm[AutoState]):
     @property
     def _has_diagonal(self) -> bool:
         """Whether Newton's method has the diagonal of the Hessian, which costs as little as L-BFGS does."""
-        return self.newton is not None and self.newton.form == DIAGONAL and not self.newton.exact
+        return self.newton is not None and not self.newton.exact and _has_cheap_diagonal(self.newton)
 
     def _left(self, state: AutoState, reply: Reply, pace: float) -> float:
         """Guess what is left to pay for a gap of a millionth of F, at a pace."""

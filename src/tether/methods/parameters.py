@@ -17,6 +17,7 @@ from tether.methods.schedule import Interval, Times, as_interval
 from tether.problem import Facts
 
 Rule = Literal["practical", "theory"]
+SLIGHT = 0.2  # of what a batch adds to L_F: then a bound on L_F does as well
 COSTLY_ROUND = 2.0  # times the work of the steps between two rounds, from where on a round is worth a risk
 
 
@@ -134,7 +135,8 @@ def walking_step(batch_size: int, facts: Facts) -> float:
     """Return a step size that variance-reduced walks of about a pass bear in practice."""
     constants = facts.smoothness
     spread = 0.0 if batch_size >= facts.local_samples else 5.5 * constants.maximum / batch_size
-    return 1.0 / positive(constants.full + spread)
+    full = constants.most if constants.known and constants.most <= SLIGHT * spread else constants.full
+    return 1.0 / positive(full + spread)
 
 
 def walking_interval(step_size: float, length: int, facts: Facts) -> int:

@@ -293,6 +293,7 @@ class GLM(Objective):
             known=True,
             find_mu=lambda: self._convexity,
             find_most=lambda: self._mean_smoothness,
+            find_maximum=lambda: self._largest_smoothness,
         )
 
     @property

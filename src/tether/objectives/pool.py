@@ -119,6 +119,7 @@ class Pool:
             known=all(one.known for one in each),
             find_mu=lambda: self._mean([one.convexity for one in each]),
             find_most=lambda: float(np.max(self.weights * [one.most for one in each])),
+            find_maximum=lambda: float(np.max(self.weights * [one.maximum for one in each])),
         )
 
     def _convexity_of(self, each: list[Constants]) -> float | None:

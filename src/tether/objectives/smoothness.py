@@ -105,6 +105,7 @@ class OpenSmoothness:
     known: bool = False  # L takes a few passes at most, and is not felt for step by step
     find_mu: Callable[[], float] | None = None  # without L; None: it is found with L
     find_most: Callable[[], float] | None = None  # a bound on L_F without a pass; None: there is none
+    find_maximum: Callable[[], float] | None = None  # L_max without L_F; None: it is found with it
 
     @property
     def convexity(self) -> float:
@@ -121,7 +122,7 @@ class OpenSmoothness:
     @property
     def maximum(self) -> float:
         """L_max."""
-        return self.find().maximum
+        return self.find().maximum if self.find_maximum is None else self.find_maximum()
 
     @property
     def most(self) -> float:
@@ -145,6 +146,7 @@ class OpenSmoothness:
             find=lambda: self.find().times(weight),
             find_mu=lambda: weight * self.convexity,
             find_most=None if self.find_most is None else lambda: weight * self.most,
+            find_maximum=lambda: weight * self.maximum,
         )
 
     def _replace(self, **changes: Any) -> Smoothness:
