@@ -11,12 +11,13 @@ import numpy as np
 import scipy.sparse as sp
 from scipy.linalg import LinAlgError, eigh
 
+from tether import threads
 from tether.arrays import Array
 from tether.metric.base import Map, Metric, Normal, NotFinite
-from tether.threads import all_blas_threads
 
 # Of the largest eigenvalue: smaller ones are rounding, and are raised to it.
 SMALLEST_EIGENVALUE = 1e-10
+MANY_ROWS = 64  # that are worth sharing among cores
 MULTITHREADED_SIZE = 1_500  # from which on all threads of BLAS are worth waking, even where cores are busy
 
 
@@ -68,8 +69,11 @@ class KroneckerMetric(Metric):
         return self._back(self._inverse, v)
 
     def rows(self, matrix: Any) -> Any:
-        """Return A R."""
-        return self.whiten(_dense(matrix).T).T
+        """Return A R, a share of the rows on every core."""
+        dense = _dense(matrix)
+        parts = threads.CORES if len(dense) >= MANY_ROWS else 1
+        shares = threads.share(lambda _, begin, end: self.whiten(dense[begin:end].T).T, len(dense), parts)
+        return np.concatenate(shares)
 
     def columns(self, matrix: Any) -> Any:
         """Return (R^-1 D)^T."""
@@ -110,7 +114,7 @@ def _product(matrix: Array, blocks: Array) -> Array:
 
 
 def _eigen(matrix: Array) -> tuple[Array, Array]:
-    with all_blas_threads() if len(matrix) > MULTITHREADED_SIZE else nullcontext():
+    with threads.all_blas_threads() if len(matrix) > MULTITHREADED_SIZE else nullcontext():
         try:
             values, vectors = eigh(matrix, driver="evd", check_finite=False)
         except LinAlgError as error:

@@ -13,11 +13,12 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
+from tether import threads
 from tether.arrays import Array, Indices
 
 #: Stored numbers from which a model is worth compiling for.
 COMPILE_FROM = 200_000
-
+SHARED_WORK = 100_000_000  # products of numbers that are worth sharing among cores
 
 LOOK = 1 << 12  # entries of short rows that are reduced as one row
 LONG_ROW = 256  # entries from which a product with itself is one for BLAS
@@ -95,8 +96,13 @@ class DenseDesign(Design):
         return (self.matrix,)
 
     def predict(self, x: Array) -> Array:
-        """Return X x."""
-        return _float64(self.matrix @ x.astype(self.matrix.dtype, copy=False))
+        """Return X x, of several outputs and much data with a share of the rows on every core."""
+        factors = x.astype(self.matrix.dtype, copy=False)
+        if x.ndim == 1 or self.n_entries * x.shape[1] < SHARED_WORK:
+            return _float64(self.matrix @ factors)
+        with threads.one_blas_thread():
+            parts = threads.share(lambda _, begin, end: self.matrix[begin:end] @ factors, self.n_samples)
+        return _float64(np.concatenate(parts))
 
     def combine(self, slopes: Array) -> Array:
         """Return X^T s."""

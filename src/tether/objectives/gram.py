@@ -17,7 +17,7 @@ from tether.kernels.arguments import csr
 from tether.objectives.design import BLOCK, COMPILE_FROM, DenseDesign, Design, SparseDesign, WithOnes
 
 _FEW_ROWS, _MANY_ROWS = 1024, 4096  # that BLAS gets together: adding up results then takes no time
-_NUMBERS = 1 << 18  # of those rows, as far as that leaves a choice: they stay close to the processor
+_NUMBERS = 1 << 16  # of those rows, as far as that leaves a choice: they stay close to the processor
 _MANY_WIDTH = 500  # columns from which it gets more, as results are large
 BLAS_WIDTH = 1000  # columns from which BLAS shares a product among its threads better than we do blocks
 _SPARSE_SHARE = 0.05  # of all pairs of columns that rows may have before dense products are faster
