@@ -144,7 +144,7 @@ def test_methods_that_learn_the_dual_see_a_free_optimum_at_once(objective, name)
 
 def counted(objective):
     """Two stages of m = 6 steps of b = 2 samples, E = 3."""
-    method = DelayedSVRG(interval=3, stage_length=6, batch_size=2)
+    method = DelayedSVRG(interval=3, stage_length=6, batch_size=2, step_size=0.3)
     return tether.solve(objective, tether.Affine(np.ones((1, 5)), [1.0]), method, tol=0.0, max_rounds=7)
 
 
