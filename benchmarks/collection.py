@@ -5,7 +5,7 @@
 Each problem is a name and a function that builds its arrays, with fixed seeds. A hash of the name puts it
 into one of two halves: "open", which one looks at while working, and "held-out", which is only run at the
 end. So a problem never changes sides, and nobody chose which side it is on. Whoever has looked at both draws
-others: those that are "set aside" came last, when all defaults had been chosen.
+others: first those that are "set aside", and when they had been looked at, those that are "drawn last".
 """
 
 import argparse
@@ -14,12 +14,12 @@ from functools import partial
 from typing import NamedTuple
 from zlib import crc32
 
-from profiling import bundled, generators, stored
+from profiling import bundled, generators, stored, tables
 from profiling.generators import Recipe
 from profiling.pieces import Pieces
 
 HALVES = ("open", "held-out")
-ASIDE = "set aside"
+ASIDE, LAST = "set aside", "drawn last"
 TARGET = 1e-6  # of the gap, relative to that of the first feasible point
 
 
@@ -30,12 +30,12 @@ class Record(NamedTuple):
     build: Callable[[], Pieces]
     target: float = TARGET
     quick: bool = False  # belongs to the small subset
-    aside: bool = False  # came when all defaults had been chosen
+    part: str = ""  # it came when both halves had been looked at
 
     @property
     def half(self) -> str:
-        """The half that the hash of the name decides, or that it is set aside."""
-        return ASIDE if self.aside else HALVES[crc32(self.name.encode()) % 2]
+        """The half that the hash of the name decides, or the part that came later."""
+        return self.part or HALVES[crc32(self.name.encode()) % 2]
 
 
 def _bundled() -> list[Record]:
@@ -295,10 +295,59 @@ def _aside() -> list[Record]:
         "grid flow 30 huber": partial(generators.grid_flow, "huber", 30, 129),
         "grid flow 70 poisson": partial(generators.grid_flow, "poisson", 70, 130),
     }
-    return [Record(f"aside: {name}", build, aside=True) for name, build in (drawn | others).items()]
+    return [Record(f"aside: {name}", build, part=ASIDE) for name, build in (drawn | others).items()]
 
 
-RECORDS = [*_bundled(), *_stored(), *_dense(), *_sparse(), *_quadratics(), *_aside()]
+def _last() -> list[Record]:
+    tariff, series, curve, survey = tables.tariff, tables.series, tables.curve, bundled.survey
+    documents, totals, roads = tables.documents, tables.totals, tables.roads
+    drawn = {
+        "tariff poisson 100,000, 60 levels": partial(tariff, 100_000, (30, 20, 10), "poisson", 1),
+        "tariff poisson 30,000, 400 levels, sums": partial(
+            tariff, 30_000, (250, 100, 50), "poisson", 2, mu=0.1, sums=True
+        ),
+        "tariff logistic 60,000, 3,000 levels": partial(tariff, 60_000, (2_500, 400, 100), "logistic", 3),
+        "tariff squared 20,000, 1,200 levels, sums": partial(
+            tariff, 20_000, (1_000, 150, 50), "squared", 4, mu=0.1, sums=True
+        ),
+        "tariff huber 8,000, 90 levels": partial(tariff, 8_000, (50, 25, 15), "huber", 5, mu=0.1),
+        "series logistic 4,000 x 60": partial(series, 4_000, 60, 0.95, "logistic", 6),
+        "series poisson 25,000 x 40, 4 equations": partial(
+            series, 25_000, 40, 0.9, "poisson", 7, equations=4
+        ),
+        "series huber 1,500 x 200, 20 equations": partial(
+            series, 1_500, 200, 0.98, "huber", 8, mu=0.1, equations=20
+        ),
+        "series multinomial 6,000 x 50": partial(series, 6_000, 50, 0.9, "multinomial", 9, mu=0.1),
+        "series squared 2,000 x 900": partial(series, 2_000, 900, 0.99, "squared", 10),
+        "series logistic 12,000 x 600": partial(series, 12_000, 600, 0.8, "logistic", 11),
+        "series logistic 3,000 x 2,500": partial(series, 3_000, 2_500, 0.9, "logistic", 12),
+        "curve poisson 20,000, 80 knots": partial(curve, 20_000, 80, "poisson", 13, mu=0.1),
+        "curve logistic 50,000, 500 knots, 1 sum": partial(curve, 50_000, 500, "logistic", 14, sums=1),
+        "curve huber 3,000, 1,000 knots": partial(curve, 3_000, 1_000, "huber", 15, mu=0.1),
+        "powers logistic 5,000, 3 inputs": partial(tables.powers, 5_000, 3, 2, "logistic", 16, mu=0.1),
+        "powers poisson 800, 2 inputs": partial(tables.powers, 800, 2, 3, "poisson", 17),
+        "documents 30,000 x 20,000, 100 equations": partial(documents, 30_000, 20_000, 20, 18, equations=100),
+        "documents 50,000 x 40,000, mu 0.1/N": partial(documents, 50_000, 40_000, 30, 19, mu=0.1),
+        "documents 12,000 x 8,000, 200 sparse equations": partial(
+            documents, 12_000, 8_000, 15, 20, mu=0.3, equations=200, words=20
+        ),
+        "documents 40,000 x 5,000, mu 0.01/N": partial(documents, 40_000, 5_000, 12, 21, mu=0.01),
+        "totals of 20,000, 60 groups": partial(totals, 20_000, (30, 20, 12), 22),
+        "totals of 150,000, 300 groups": partial(totals, 150_000, (200, 80, 22), 23),
+        "roads 1,500 quadratic": partial(roads, 1_500, "quadratic", 24),
+        "roads 20,000 quadratic": partial(roads, 20_000, "quadratic", 25),
+        "roads 800 huber": partial(roads, 800, "huber", 26),
+        "roads 3,000 poisson": partial(roads, 3_000, "poisson", 27),
+        "portfolio 600": partial(generators.portfolio, 600, 30, 28),
+        "program 800, conditioning 1e8": partial(generators.dense_program, 800, 200, 1e8, 29),
+        "committee poisson": partial(survey, "committee", "poisson", 0.1, scale=True),
+        "fair poisson raw, 3 sums": partial(survey, "fair", "poisson", 0.1, groups=3),
+    }
+    return [Record(f"last: {name}", build, part=LAST) for name, build in drawn.items()]
+
+
+RECORDS = [*_bundled(), *_stored(), *_dense(), *_sparse(), *_quadratics(), *_aside(), *_last()]
 
 
 def chosen(half: str = "both", *, only: list[str] | None = None, quick: bool = False) -> list[Record]:
@@ -315,7 +364,7 @@ def chosen(half: str = "both", *, only: list[str] | None = None, quick: bool = F
 def main() -> None:
     """List the collection."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
-    parser.add_argument("--half", choices=[*HALVES, ASIDE, "both"], default="both")
+    parser.add_argument("--half", choices=[*HALVES, ASIDE, LAST, "both"], default="both")
     for record in chosen(parser.parse_args().half):
         try:
             pieces = record.build()

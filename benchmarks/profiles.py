@@ -16,7 +16,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from collection import ASIDE, HALVES, Record, chosen
+from collection import ASIDE, HALVES, LAST, Record, chosen
 from profiling.contestants import contestants
 from profiling.contestants.base import Contestant
 from profiling.foreman import ROOT, Foreman
@@ -62,7 +62,7 @@ def main() -> None:
 
 def _arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
-    parser.add_argument("--half", choices=[*HALVES, ASIDE, "both"], default="both")
+    parser.add_argument("--half", choices=[*HALVES, ASIDE, LAST, "both"], default="both")
     parser.add_argument("--quick", action="store_true", help="a dozen small problems")
     parser.add_argument("--only", nargs="+", metavar="WORD", help="problems whose names contain a word")
     parser.add_argument("--methods", nargs="+", metavar="WORD", help="solvers whose names contain a word")

@@ -11,7 +11,12 @@ from profiling.ratios import AUTO, LBFGS, Entry
 
 COLUMNS = ("seconds", "projections", "rounds", "passes", "iterations", "tolerance", "end", "reason")
 INTRODUCTION = Path(__file__).with_name("introduction.md")
-TITLES = {"open": "The open half", "held-out": "The held-out half", "set aside": "Set aside"}
+TITLES = {
+    "open": "The open half",
+    "held-out": "The held-out half",
+    "set aside": "Set aside",
+    "drawn last": "Drawn last",
+}
 FACTS = ("half", "loss", "sparse", "samples", "dim", "equations", "l2", "target")
 
 
