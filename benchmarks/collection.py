@@ -338,9 +338,9 @@ def _last() -> list[Record]:
         "roads 1,500 quadratic": partial(roads, 1_500, "quadratic", 24),
         "roads 20,000 quadratic": partial(roads, 20_000, "quadratic", 25),
         "roads 800 huber": partial(roads, 800, "huber", 26),
-        "roads 3,000 poisson": partial(roads, 3_000, "poisson", 27),
+        "roads 3,000 huber": partial(roads, 3_000, "huber", 27),
         "portfolio 600": partial(generators.portfolio, 600, 30, 28),
-        "program 800, conditioning 1e8": partial(generators.dense_program, 800, 200, 1e8, 29),
+        "program 800, conditioning 1e5": partial(generators.dense_program, 800, 200, 1e5, 29),
         "committee poisson": partial(survey, "committee", "poisson", 0.1, scale=True),
         "fair poisson raw, 3 sums": partial(survey, "fair", "poisson", 0.1, groups=3),
     }

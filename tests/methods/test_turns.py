@@ -24,7 +24,8 @@ def test_curvature_that_was_learned_is_handed_on(strongly_convex):
 
 def test_a_trial_has_to_be_worth_it_and_a_method_that_was_quicker_does_not(strongly_convex):
     algorithm = strongly_convex.prepare(Auto())
-    assert algorithm._is_worth(Running.LBFGS, np.inf, 0.1, left=31.0)
-    assert not algorithm._is_worth(Running.LBFGS, np.inf, 0.1, left=29.0)
+    trials = 3.0 * algorithm._trial(Running.LBFGS)
+    assert algorithm._is_worth(Running.LBFGS, np.inf, 0.1, left=trials + 1.0)
+    assert not algorithm._is_worth(Running.LBFGS, np.inf, 0.1, left=trials - 1.0)
     assert algorithm._is_worth(Running.LBFGS, 0.2, 0.1, left=1.0)
     assert not algorithm._is_worth(Running.LBFGS, 0.05, 0.1, left=100.0)

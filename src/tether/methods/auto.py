@@ -31,8 +31,9 @@ from tether.problem import Facts
 from tether.requests import Measured, Reply
 
 FEW_SAMPLES = 1_000  # below which stages of stochastic steps do not pay
-CHEAP_NEWTON = 30.0  # Newton's method that is likely to cost less goes first, ...
-SINGLE_STEP = 80.0  # ... and one step of it, where that is all it takes: L-BFGS often costs as much
+SURE_NEWTON = 12.0  # Newton's method that is likely to cost less goes first, ...
+SINGLE_STEP = 80.0  # ... one step of it, where that is all it takes (L-BFGS often costs as much), ...
+CHEAP_NEWTON = 30.0  # ... and up to this unless columns are alike: then a few iterations of L-BFGS may do
 CHEAP_DIAGONAL = 10.0  # requests: the diagonal of the Hessian that is worth having from the start, ...
 DIFFICULT = 8.0  # ... where L / (mu N) is at least this, so that small steps do little in a few passes, ...
 UNEQUAL = 10.0  # ... and F is curved so much more along one variable than along most
@@ -42,6 +43,7 @@ INTERPRETED = 8.5  # times the work of a sample in a pass: steps that take longe
 GOOD_PACE = math.log(10.0) / 6.0  # gain of the certificate by cost that needs no comparison
 LARGEST_PROGRAM = 1_500  # variables up to which quadratic programs with a dense Hessian are quick
 PATIENCE = 0.2  # of what Newton's method costs, which the others have in any case
+SHORT_TRIAL = 8.0  # iterations of L-BFGS where Newton's method is cheap
 TRIALS = 3.0  # of another method, that what is left must be worth for one
 ACCURACY = 1e-6  # of F, for guesses at how much is left to do
 
@@ -109,8 +111,13 @@ class Auto(Method):
             return _beyond_planes(facts)
         newton = _newton(facts)
         costs, unfit = Costs.of(facts, newton), _unfit_for_walks(facts)
-        if costs.newton <= (SINGLE_STEP if costs.single else CHEAP_NEWTON) or _has_cheap_metric(newton):
+        if _has_cheap_metric(newton) or costs.newton <= (SINGLE_STEP if costs.single else SURE_NEWTON):
             first = Running.NEWTON, Reason.CHEAP_CURVATURE
+        elif costs.newton <= CHEAP_NEWTON:
+            alike = facts.contrast().columns < UNEQUAL
+            first = (
+                (Running.LBFGS, Reason.EQUAL_COLUMNS) if alike else (Running.NEWTON, Reason.CHEAP_CURVATURE)
+            )
         elif _has_cheap_diagonal(newton) and _steps_are_small(facts) and facts.contrast().columns >= UNEQUAL:
             first = Running.NEWTON, Reason.UNEQUAL_COLUMNS
         elif unfit is not None:
@@ -150,8 +157,10 @@ def _has_cheap_metric(newton: NewtonAlgorithm | None) -> bool:
 
 
 def _has_cheap_diagonal(newton: NewtonAlgorithm | None) -> bool:
-    """Say whether the diagonal of the Hessian costs but a few passes, with its factorisation."""
-    return newton is not None and newton.form == DIAGONAL and newton.price <= CHEAP_DIAGONAL
+    """Say whether there is but the diagonal of the Hessian, and costs a few passes with its factorisation."""
+    if newton is None or newton.exact:
+        return False
+    return newton.form == DIAGONAL and newton.price <= CHEAP_DIAGONAL
 
 
 def _steps_are_small(facts: Facts) -> bool:
@@ -275,12 +284,14 @@ class AutoAlgorithm(SwitchingAlgorithm[AutoState]):
         """Return the cost after which a method is judged: stages have to learn, a Hessian has to be paid."""
         if running == Running.SKIP:
             return 10.0 if self._has_diagonal else 30.0
-        return 10.0 if running == Running.LBFGS else 3.0 * self.costs.newton
+        if running == Running.LBFGS:
+            return SHORT_TRIAL if self.costs.newton <= CHEAP_NEWTON else 10.0
+        return 3.0 * self.costs.newton
 
     @property
     def _has_diagonal(self) -> bool:
         """Whether Newton's method has the diagonal of the Hessian, which costs as little as L-BFGS does."""
-        return self.newton is not None and not self.newton.exact and _has_cheap_diagonal(self.newton)
+        return _has_cheap_diagonal(self.newton)
 
     def _left(self, state: AutoState, reply: Reply, pace: float) -> float:
         """Guess what is left to pay for a gap of a millionth of F, at a pace."""

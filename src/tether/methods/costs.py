@@ -11,6 +11,9 @@ from tether.requests import Arrived, Reply
 
 ITERATIONS = {FULL: 9.0, KRONECKER: 60.0, DIAGONAL: 30.0}  # of Newton's method, likely
 RENEWALS = 2.0  # of the metric
+JUMPS = (
+    20.0  # of them, twice as many iterations apart, where second derivatives jump, each at a place of its own
+)
 WALK_PRICE = 2.0  # passes in the time of a walk of as many samples
 ROUND_PRICE = 10.0  # passes in the time of a round, where workers are apart
 UNKNOWN_ROUND, UNKNOWN_ROWS = 1.8e5, 10.0  # nanoseconds of a round, and of it a variable
@@ -40,6 +43,8 @@ class Costs(NamedTuple):
             iterations = ITERATIONS[FULL if newton.exact else newton.form]
             beside = a_pass * price_of_direction(newton.form, facts) if newton.outputs > 1 else 0.0
             likely = iterations * (1.0 + beside) + RENEWALS * renewal
+            if facts.second_order.separable and math.isinf(facts.second_order.concordance):
+                likely = JUMPS * (2.0 + renewal)
             likely = 2.0 + renewal if single else likely
         return cls(facts.n_samples, a_pass, a_round, likely, single)
 

@@ -399,10 +399,9 @@ class GLM(Objective):
     @lazy
     def contrast(self) -> Contrast:
         """L_max over mu N, where it is a bound, and the largest mean square of a column over the median."""
-        if not self._largest_curvature[1]:
-            return Contrast()
-        mu, squares = self.ridge.smallest, self._moment.diagonal()
-        passes = self._largest_smoothness / (mu * self.n_samples) if mu > 0.0 else math.inf
+        squares, passes, mu = self._moment.column_squares(), 0.0, self.ridge.smallest
+        if self._largest_curvature[1]:
+            passes = self._largest_smoothness / (mu * self.n_samples) if mu > 0.0 else math.inf
         return Contrast(passes, float(squares.max() / (np.median(squares) or 1.0)))
 
     @lazy

@@ -13,7 +13,7 @@ from tether.arrays import Array
 from tether.kernels.codes import NO_PARAMETERS
 from tether.lazy import lazy
 from tether.objectives.design import Design
-from tether.objectives.gram import gram_matrix, square_sums, summed
+from tether.objectives.gram import gram_matrix, is_sparse, square_sums, summed
 from tether.objectives.spectrum import (
     Product,
     gram_is_affordable,
@@ -24,6 +24,7 @@ from tether.objectives.spectrum import (
 
 _GRAM_WIDTH = 500  # columns up to which the matrix is formed if its smallest eigenvalue is of use
 _NARROW_WIDTH = 64  # columns up to which forming it costs less than a few products with the data
+_SEVERAL_ROWS = 2_000  # that show how unequal columns are
 _SPECTRAL_TOLERANCE = 0.03  # a larger L_F costs methods less than the passes that would make it smaller
 
 
@@ -80,11 +81,14 @@ class SecondMoment:
         """||a_i||^2."""
         return self.design.squared_norms()
 
-    def diagonal(self) -> Array:
-        """Return the mean squares of the columns."""
+    def column_squares(self) -> Array:
+        """Return about the mean squares of the columns, of many dense rows from some of them."""
         n = self.design.n_samples
+        few = n <= _SEVERAL_ROWS or is_sparse(self.design)
+        rows = None if few else np.linspace(0, n - 1, _SEVERAL_ROWS).astype(np.intp)
         factors = np.full(n, 1.0 / n) if self.weights is None else self.weights / n
-        return square_sums(summed(self.design, factors), compiled=self._compiled).ravel()
+        some = summed(self.design, factors if rows is None else factors[rows], rows)
+        return square_sums(some, compiled=self._compiled).ravel()
 
     def largest(self) -> float:
         """Return the largest eigenvalue, or a bound on it."""

@@ -164,7 +164,7 @@ class Contrast(NamedTuple):
     """What makes a sum difficult for small steps, and its columns for steps of one length."""
 
     passes: float = 0.0  # L_max / (mu N), in which small steps come about as far as strong convexity pulls
-    columns: float = 1.0  # how much more F is curved along one variable than along most
+    columns: float = math.inf  # how much more F is curved along one variable than along most
 
 
 def known_smoothness(constants: Constants) -> float:
