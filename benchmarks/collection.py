@@ -300,7 +300,7 @@ def _aside() -> list[Record]:
 
 def _last() -> list[Record]:
     tariff, series, curve, survey = tables.tariff, tables.series, tables.curve, bundled.survey
-    documents, totals, roads = tables.documents, tables.totals, tables.roads
+    documents, roads = tables.documents, tables.roads
     drawn = {
         "tariff poisson 100,000, 60 levels": partial(tariff, 100_000, (30, 20, 10), "poisson", 1),
         "tariff poisson 30,000, 400 levels, sums": partial(
@@ -333,8 +333,6 @@ def _last() -> list[Record]:
             documents, 12_000, 8_000, 15, 20, mu=0.3, equations=200, words=20
         ),
         "documents 40,000 x 5,000, mu 0.01/N": partial(documents, 40_000, 5_000, 12, 21, mu=0.01),
-        "totals of 20,000, 60 groups": partial(totals, 20_000, (30, 20, 12), 22),
-        "totals of 150,000, 300 groups": partial(totals, 150_000, (200, 80, 22), 23),
         "roads 1,500 quadratic": partial(roads, 1_500, "quadratic", 24),
         "roads 20,000 quadratic": partial(roads, 20_000, "quadratic", 25),
         "roads 800 huber": partial(roads, 800, "huber", 26),

@@ -1,4 +1,4 @@
-"""Problems as people have them, drawn: tariffs, series, curves, documents, survey totals, roads."""
+"""Problems as people have them, drawn: tariffs, series, curves, documents, roads."""
 
 from typing import Any
 
@@ -94,20 +94,6 @@ def documents(
     y = _answers("logistic", 6.0 * (X @ rng.standard_normal(p)), rng)
     drawn = sparse_rows(equations, p, words, seed) if words else dense_rows(equations, p, seed)
     return Pieces(loss="logistic", X=X, y=y, l2=mu / n, **drawn)
-
-
-def totals(n: int, groups: tuple[int, ...], seed: int) -> Pieces:
-    """Move survey weights as little as possible until known totals of groups are met."""
-    rng = np.random.default_rng([25, seed])
-    start = rng.gamma(4.0, 0.25, n)
-    rows = []
-    for k, count in enumerate(groups):
-        members = rng.integers(0, count, n)
-        kept = count if k == 0 else count - 1  # the last group of the others follows from the first factor
-        rows.append(sparse.csr_array((members == np.arange(kept)[:, None]).astype(float)))
-    A = sparse.csr_array(sparse.vstack(rows))
-    b = A @ start * (1.0 + 0.02 * rng.standard_normal(A.shape[0]))
-    return Pieces(loss="quadratic", P=sparse.diags_array(1.0 / start, format="csr"), q=-np.ones(n), A=A, b=b)
 
 
 def roads(nodes: int, loss: str, seed: int) -> Pieces:

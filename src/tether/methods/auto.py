@@ -42,6 +42,7 @@ CHEAP_METRIC = 5.0  # passes: a metric that costs no more is worth having from t
 INTERPRETED = 8.5  # times the work of a sample in a pass: steps that take longer do not pay
 GOOD_PACE = math.log(10.0) / 6.0  # gain of the certificate by cost that needs no comparison
 LARGEST_PROGRAM = 1_500  # variables up to which quadratic programs with a dense Hessian are quick
+REST = 0.7  # of what Newton's method costs, from where another one has got
 PATIENCE = 0.2  # of what Newton's method costs, which the others have in any case
 SHORT_TRIAL = 8.0  # iterations of L-BFGS where Newton's method is cheap
 TRIALS = 3.0  # of another method, that what is left must be worth for one
@@ -256,11 +257,11 @@ class AutoAlgorithm(SwitchingAlgorithm[AutoState]):
         pace, running = 0.0 if over else _pace(state), Running(state.running)
         seen: dict[str, Any] = {PACES[running]: pace}
         state = state._replace(**seen, due=state.spent + self._trial(running))
-        late = state.spent >= PATIENCE * self.costs.newton
+        late, rest = state.spent >= PATIENCE * self.costs.newton, REST * self.costs.newton
         newer = running != Running.NEWTON and pace < state.pace_of_newton
         lately = min(pace, _pace_lately(state))
         state = state._replace(judged=state.spent, then=state.certificate)
-        if late and newer and self.costs.newton < self._left(state, reply, lately):
+        if late and newer and rest < self._left(state, reply, lately):
             return self._begin(state, Running.NEWTON, Reason.OVERDUE)
         if pace >= GOOD_PACE:
             return state
@@ -272,7 +273,7 @@ class AutoAlgorithm(SwitchingAlgorithm[AutoState]):
         walks = running != Running.SKIP and self.walks
         if not (walks and self._is_worth(Running.SKIP, state.pace_of_skip, pace, left)):
             return state
-        if late and newer and self.costs.newton < left + self._trial(Running.SKIP):
+        if late and newer and rest < left + self._trial(Running.SKIP):
             return self._begin(state, Running.NEWTON, Reason.OVERDUE)
         return self._begin(state, Running.SKIP, Reason.QUICKER)
 
