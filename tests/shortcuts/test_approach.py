@@ -4,6 +4,8 @@ import numpy as np
 import pytest
 
 import tether
+from tether.curvature import unpacked
+from tether.engines.centre import Centre
 from tether.objectives.losses import Logistic
 
 N, P = 120, 6
@@ -163,3 +165,44 @@ def test_steps_that_do_not_converge_are_counted():
     looped = tether.solve(objective, max_passes=500, max_rounds=10**6)
     assert stepped.status is looped.status is tether.Status.DIVERGED
     assert stepped.counts.gradients > looped.counts.gradients
+
+
+def skewed(n=200, scale=4.0):
+    """A column like incomes: some are thousands of times as large as most."""
+    rng = np.random.default_rng(1)
+    X = rng.standard_normal((n, 3))
+    X[:, 0] = np.round(np.exp(scale * rng.standard_normal(n)))
+    return X, X[:, 0] + np.exp(3.0) * rng.standard_normal(n) > np.exp(1.0)
+
+
+@pytest.mark.parametrize("loss", ["logistic", "poisson"])
+def test_a_hessian_far_from_where_steps_led_certifies_nothing(loss):
+    X, y = skewed()
+    X = X if loss == "logistic" else np.column_stack([X[:, 0] / 1e3, X[:, 1:]])
+    objective = tether.GLM(X, y, loss, l2=1e-3, fit_intercept=True)
+    sol, best = tether.solve(objective), tether.solve(objective, method="newton", rtol=1e-12)
+    assert sol.success and sol.fun - best.fun <= sol.gap * (1 + 1e-9) + 1e-13 * abs(best.fun)
+
+
+@pytest.mark.parametrize("loss", ["logistic", "poisson", "multinomial"])
+@pytest.mark.parametrize("single", [False, True])
+def test_second_derivatives_fall_by_no_more_than_predictions_move(loss, single):
+    rng = np.random.default_rng(3)
+    objective, _ = problem(loss, units=True)
+    if single:
+        objective = tether.GLM(objective.design.matrix.astype(np.float32), objective.y, loss, l2=1e-3)
+    x, v = (rng.standard_normal(objective.dim) * 1e-3 for _ in range(2))
+    one, other = (unpacked(objective.curvature(at, "full")) for at in (x, x + v))
+    least = np.linalg.eigvalsh(other - np.exp(-objective.fall(v)) * one)[0]
+    assert 0.0 < objective.fall(v) < np.inf and least >= -1e-9 * np.abs(other).max()
+
+
+def test_the_first_request_is_certified_with_the_hessian_that_led_there(monkeypatch):
+    known = []
+    real = Centre.know
+    monkeypatch.setattr(Centre, "know", lambda self, *given: known.append(given) or real(self, *given))
+    objective, constraint = problem("logistic", 1)
+    sol = tether.solve(objective, constraint)
+    (_, request, hessian), *_ = known
+    np.testing.assert_allclose(hessian, unpacked(objective.curvature(request.metric.point, "full")))
+    assert not np.array_equal(request.metric.point, request.point) and len(sol.history) <= 3

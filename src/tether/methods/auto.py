@@ -1,9 +1,11 @@
 """The method for those who do not want to choose one.
 
-Newton's method where second derivatives cost few passes. Otherwise one projection a pass with a learned dual
-and Anderson acceleration, or L-BFGS on the constraint where samples are few or smoothness is only estimated.
-All are watched by what they gain for what they cost: one that is slow has to stand comparison with others,
-and when what is left to do is likely to cost more than Newton's method, that takes over.
+Newton's method where second derivatives cost few passes, after a short try of L-BFGS where columns are
+alike; its diagonal where columns are unequal and stochastic steps would be small. Otherwise one
+projection a pass with a learned dual and Anderson acceleration, or L-BFGS on the constraint where samples
+are few, smoothness is only estimated or steps would be small. All are watched by what they gain for what
+they cost: one that is slow has to stand comparison with others, and when what is left to do is likely to
+cost more than Newton's method, that takes over.
 
 All costs are counted, in passes and rounds; the clock never decides, so that the same seed gives the same
 iterates.
@@ -112,24 +114,29 @@ class Auto(Method):
             return _beyond_planes(facts)
         newton = _newton(facts)
         costs, unfit = Costs.of(facts, newton), _unfit_for_walks(facts)
-        if _has_cheap_metric(newton) or costs.newton <= (SINGLE_STEP if costs.single else SURE_NEWTON):
-            first = Running.NEWTON, Reason.CHEAP_CURVATURE
-        elif costs.newton <= CHEAP_NEWTON:
-            alike = facts.contrast().columns < UNEQUAL
-            first = (
-                (Running.LBFGS, Reason.EQUAL_COLUMNS) if alike else (Running.NEWTON, Reason.CHEAP_CURVATURE)
-            )
-        elif _has_cheap_diagonal(newton) and _steps_are_small(facts) and facts.contrast().columns >= UNEQUAL:
-            first = Running.NEWTON, Reason.UNEQUAL_COLUMNS
-        elif unfit is not None:
-            first = Running.LBFGS, unfit
-        elif newton is not None and newton.form != DIAGONAL:
-            first = Running.LBFGS, Reason.MANY_VARIABLES
-        elif costs.a_round < DEAR_ROUND and _steps_are_small(facts):
-            first = Running.LBFGS, Reason.SMALL_STEPS
-        else:
-            first = Running.SKIP, Reason.MANY_SAMPLES
+        first = _first(facts, newton, costs, unfit)
         return AutoAlgorithm(facts=facts, newton=newton, first=first, walks=unfit is None, costs=costs)
+
+
+def _first(
+    facts: Facts, newton: NewtonAlgorithm | None, costs: Costs, unfit: Reason | None
+) -> tuple[Running, Reason]:
+    """Return the method to begin with, and what speaks for it."""
+    if _has_cheap_metric(newton) or costs.newton <= (SINGLE_STEP if costs.single else SURE_NEWTON):
+        return Running.NEWTON, Reason.CHEAP_CURVATURE
+    if costs.newton <= CHEAP_NEWTON and facts.contrast().columns < UNEQUAL:
+        return Running.LBFGS, Reason.EQUAL_COLUMNS
+    if costs.newton <= CHEAP_NEWTON:
+        return Running.NEWTON, Reason.CHEAP_CURVATURE
+    if _has_cheap_diagonal(newton) and _steps_are_small(facts) and facts.contrast().columns >= UNEQUAL:
+        return Running.NEWTON, Reason.UNEQUAL_COLUMNS
+    if unfit is not None:
+        return Running.LBFGS, unfit
+    if newton is not None and newton.form != DIAGONAL:
+        return Running.LBFGS, Reason.MANY_VARIABLES
+    if costs.a_round < DEAR_ROUND and _steps_are_small(facts):
+        return Running.LBFGS, Reason.SMALL_STEPS
+    return Running.SKIP, Reason.MANY_SAMPLES
 
 
 def _beyond_planes(facts: Facts) -> Algorithm[Any]:

@@ -11,9 +11,7 @@ from tether.requests import Arrived, Reply
 
 ITERATIONS = {FULL: 9.0, KRONECKER: 60.0, DIAGONAL: 30.0}  # of Newton's method, likely
 RENEWALS = 2.0  # of the metric
-JUMPS = (
-    20.0  # of them, twice as many iterations apart, where second derivatives jump, each at a place of its own
-)
+JUMPS = 20.0  # renewals, and twice as many iterations, where second derivatives jump, each somewhere else
 WALK_PRICE = 2.0  # passes in the time of a walk of as many samples
 ROUND_PRICE = 10.0  # passes in the time of a round, where workers are apart
 UNKNOWN_ROUND, UNKNOWN_ROWS = 1.8e5, 10.0  # nanoseconds of a round, and of it a variable

@@ -30,13 +30,12 @@ from tether.objectives.prices import (
 )
 from tether.objectives.ridge import Ridge
 
-MANY = 0.2  # of all samples
-SUMMED = 1.0 + 1e-4  # what rounding may hide of a prediction, in single precision
-
 if TYPE_CHECKING:
     from tether.objectives.glm import GLM
 
 LOOKS = 6  # samples that are looked at for each that second derivatives are taken of
+MOST_COPIED = 0.2  # of all samples: to predict all takes less time than to copy the rows of more
+ROUNDED = 1.0 + 1e-4  # by which rounding may have shortened a prediction, in single precision
 
 
 class LinearModel(NamedTuple):
@@ -79,7 +78,7 @@ class LinearModel(NamedTuple):
         several = () if self.n_outputs == 1 else (self.n_outputs,)
         if not x.any():
             return np.zeros((self.design.n_samples if batch is None else len(batch), *several))
-        if batch is None or len(batch) < MANY * self.design.n_samples:
+        if batch is None or len(batch) < MOST_COPIED * self.design.n_samples:
             rows = self.design if batch is None else self.design.take(batch)
             return rows.predict(x.reshape(-1, *several))
         return self.design.predict(x.reshape(-1, *several))[batch]  # a copy of the rows would take longer
@@ -230,7 +229,7 @@ def fall_of(model: LinearModel, v: Array) -> float:
     with np.errstate(all="ignore"):
         changes = model.predict(v, None)
         longest = np.abs(changes).max() if changes.ndim == 1 else np.linalg.norm(changes, axis=1).max()
-    return rate * float(longest) * SUMMED if np.isfinite(longest) else math.inf
+    return rate * float(longest) * ROUNDED if np.isfinite(longest) else math.inf
 
 
 def second_order_of(model: LinearModel, longest: float) -> SecondOrder:

@@ -21,11 +21,8 @@ _READ, _READ_OUTPUT = 0.25, 0.075  # a number of a dense row in a pass; for each
 _FIND = 1.1  # a number of a sparse row, for each output
 _SAMPLE, _OUTPUT = 14.0, 15.0  # what else a sample takes, and each of several outputs
 _PRODUCT, _COPY = 0.022, 0.8  # a product of two numbers in BLAS; a number of a row that BLAS gets
-_PAIR, _CACHED, _FAR = (
-    0.4,
-    1300.0,
-    14.0,
-)  # a product that a place is found for; columns whose triangle slows that down, and by how much
+_PAIR = 0.4  # a product that a place is found for
+_CACHED, _FAR = 1300.0, 14.0  # columns whose triangle slows that down, and by how much at most
 _INTERPRETED_PAIR = 10.0  # the same where there is too little data to compile for
 _FACTOR, _FILL = 6.0, 1.5  # the factor of a sample; a number of a sparse row that is made dense
 _BLOCK = 5.0  # a number of the matrix of second derivatives of one sample's outputs

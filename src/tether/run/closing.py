@@ -198,11 +198,13 @@ class Closing:
         )
 
     def _gap(self, run: Run, best: Incumbent, accuracy: Accuracy) -> float:
-        """Return the bound on the gap: the way's own where it is better."""
+        """Return the bound on the gap: the way's own where it has one, as its mu may come from probes."""
         plain = accuracy.gap(best)
-        if best.normal is None or run.nonconvex or plain <= NO_GAP * accuracy.size(best):
+        negligible = plain <= NO_GAP * accuracy.size(best) and accuracy.allows(plain, best)
+        if best.normal is None or run.nonconvex or negligible:
             return plain
-        return float(np.fmin(plain, self.way.gap(best.x, best.normal, best.scale)))
+        own = self.way.gap(best.x, best.normal, best.scale)
+        return plain if math.isnan(own) else own
 
     def _doubt(self, run: Run) -> str:
         """Say why there is no certificate though there should be one."""

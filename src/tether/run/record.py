@@ -4,6 +4,8 @@ import math
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
+import numpy as np
+
 from tether.arrays import Array
 from tether.problem import Facts
 from tether.requests import Measured, Reply
@@ -43,7 +45,8 @@ class Record:
         finite = math.isfinite(reply.value) and math.isfinite(reply.certificate)
         if self.residual is None or not finite or not _is_due(run.progress.looks):
             return math.nan
-        return self.residual(reply.point)
+        with np.errstate(over="ignore"):  # of a run that is about to diverge
+            return self.residual(reply.point)
 
     def history(self, *more: Row) -> History:
         """Return the rows, and more that are no part of what a checkpoint keeps."""

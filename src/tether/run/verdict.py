@@ -157,7 +157,7 @@ class Judge:
     def before(self, run: Run) -> Status | None:
         """Say whether a run that goes on from its checkpoint has nothing left to do."""
         best = run.best
-        if best is not None and best.exact and self.accuracy_of(run).is_met(best):
+        if best is not None and best.exact and self._is_met(run, best):
             return Status.CONVERGED
         return Status.EXHAUSTED if self._is_exhausted(run) else None
 
@@ -176,14 +176,15 @@ class Judge:
             return Status.EXHAUSTED, self._suspicion(run)
         return None, ""
 
-    def _is_met(self, run: Run, reply: Measured) -> bool:
+    def _is_met(self, run: Run, reply: Measured | Incumbent) -> bool:
         """Say whether a measured point is good enough, by what was measured or by what the way knows."""
         accuracy = self.accuracy_of(run)
         if accuracy.is_met(reply):
             return True
         if self.bound is None or reply.normal is None or run.nonconvex:
             return False
-        return accuracy.allows(self.bound(reply.point, reply.normal, reply.scale), reply)
+        point = reply.x if isinstance(reply, Incumbent) else reply.point
+        return accuracy.allows(self.bound(point, reply.normal, reply.scale), reply)
 
     def wants_confirmation(self, run: Run, reply: Reply) -> bool:
         """Say whether a learned dual certifies the point, which an exact projection has to confirm.

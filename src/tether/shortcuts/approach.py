@@ -37,6 +37,7 @@ LARGEST_SIZE = 1_000  # variables
 SINGULAR = 1e-12  # of an entry of the diagonal, below which its pivot is mostly rounding
 A_LOOK, A_BEND = 5e4, 3e4  # nanoseconds of a step besides a pass, and of a new Hessian besides its sums
 ONE_MORE = 1.0  # steps that come with a new Hessian
+LONGEST_FALL = 10.0  # of the logarithm of a Hessian that may still serve
 SURE = 0.5  # of what was asked for: a bound on the gap that the first request is certain to meet
 SHARE = 0.1  # of the accuracy that was asked for, so that the certificate is sure to meet it
 LARGEST_FALL = 100.0  # times the size of F: a longer fall is no measure of it
@@ -86,7 +87,7 @@ class Approach(NamedTuple):
         if self.end is None or bent is None or not bent.exact:
             return None
         fall = objective.fall(self.end.point - bent.point)
-        if not math.isfinite(fall):
+        if not fall <= LONGEST_FALL:
             return None
         left = self.end.decrement * math.exp(fall)
         close = objective.reach is not None or self.steepness * math.sqrt(left) <= SURE
@@ -140,7 +141,7 @@ def approached(
     full = newton.exact and newton.form == FULL
     if not (algorithm.begins_with_newton and full) or dear or facts.dim > LARGEST_SIZE:
         return None
-    if STEPS * 2.0 * (CUTS + 1 + price) > max_passes:  # what they cost at most
+    if STEPS * (3.0 * (CUTS + 1) + 2.0 * price) > max_passes:  # what they cost at most
         return None
     data, x = Data(problem, _price(newton, facts)), problem.constraint.project(start)
     with np.errstate(all="ignore"):

@@ -38,7 +38,7 @@ REFINEMENTS = 4
 REFINED_SHARE = 1e-7  # of a point, of which a step may be the last one: the next would be rounding
 RESIDUAL_LIMIT = 1e-12  # of its size: with a larger residual F has no minimum, or none that can be told
 ROUNDED_SLOPE = 1e-15  # relative error of a projected gradient, about
-PROBES = 4  # power iterations for the norm of P_H ...
+PROBES = 6  # power iterations for the norm of P_H ...
 PROBE_MARGIN = 4.0  # ... which they may fall short of by this
 
 
@@ -48,7 +48,7 @@ class Minimum(NamedTuple):
     point: Array
     normal: Array  # the gradient there, a combination of rows
     image: Map  # P_H
-    stretch: float  # a bound on the norm of P_H; infinite: H may not be positive on the set
+    stretch: float  # the norm of P_H from above, as probes tell; infinite: H may not be positive on the set
     multipliers: Array | None = None  # of the rows of the set's equations, where they are worth to be kept
     error: float = 1e-6  # relative, of decrements, about
 
@@ -125,14 +125,14 @@ def metric_of_matrix(matrix: Any) -> Metric | None:
 
 
 def _stretch(within: MetricTangent, dim: int) -> float:
-    """Return a bound on the norm of P_H: Frobenius's norm, where that exceeds it by no more than a margin."""
+    """Return the norm of P_H from above: Frobenius's norm, where that exceeds it by no more than a margin."""
     if dim <= PROBE_MARGIN**2:
         return norm(within.direction(np.eye(dim)).ravel())
     return norm_of(within.direction, dim)
 
 
 def norm_of(image: Map, dim: int) -> float:
-    """Return a bound on the norm of a positive map, by power iterations and a margin."""
+    """Return the norm of a positive map, from above unless power iterations miss it by more than a margin."""
     v = np.random.default_rng(0).standard_normal(dim)
     size, length = 0.0, norm(v)
     for _ in range(PROBES):

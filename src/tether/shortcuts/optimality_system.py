@@ -52,7 +52,7 @@ class SolvedDirectly(Way):
     minimum: Minimum
 
     def facts(self, facts: Facts) -> Facts:
-        """Return facts with the convexity of F on the set, so that nobody has to look for eigenvalues."""
+        """Return facts with the convexity of F on the set, as probes tell it, instead of eigenvalues."""
         stretch = self.minimum.stretch
         if not (0.0 < stretch < math.inf):
             return facts
