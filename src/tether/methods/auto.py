@@ -44,7 +44,7 @@ CHEAP_METRIC = 5.0  # passes: a metric that costs no more is worth having from t
 INTERPRETED = 8.5  # times the work of a sample in a pass: steps that take longer do not pay
 GOOD_PACE = math.log(10.0) / 6.0  # gain of the certificate by cost that needs no comparison
 LARGEST_PROGRAM = 1_500  # variables up to which quadratic programs with a dense Hessian are quick
-REST = 0.7  # of what Newton's method costs, from where another one has got
+REST = 0.7  # of what Newton's method costs, from where L-BFGS has got that only was to have a try
 PATIENCE = 0.2  # of what Newton's method costs, which the others have in any case
 SHORT_TRIAL = 8.0  # iterations of L-BFGS where Newton's method is cheap
 TRIALS = 3.0  # of another method, that what is left must be worth for one
@@ -264,7 +264,8 @@ class AutoAlgorithm(SwitchingAlgorithm[AutoState]):
         pace, running = 0.0 if over else _pace(state), Running(state.running)
         seen: dict[str, Any] = {PACES[running]: pace}
         state = state._replace(**seen, due=state.spent + self._trial(running))
-        late, rest = state.spent >= PATIENCE * self.costs.newton, REST * self.costs.newton
+        cheap = self.costs.newton <= CHEAP_NEWTON
+        late, rest = state.spent >= PATIENCE * self.costs.newton, (REST if cheap else 1.0) * self.costs.newton
         newer = running != Running.NEWTON and pace < state.pace_of_newton
         lately = min(pace, _pace_lately(state))
         state = state._replace(judged=state.spent, then=state.certificate)

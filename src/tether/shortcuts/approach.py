@@ -32,7 +32,7 @@ from tether.tolerance import Tolerance
 STEPS = 25  # at most
 CUTS = 3  # of a step, at most
 DECREASE = 1e-4  # of what the slope promises (Armijo)
-DEAREST_STEP = 5e6  # nanoseconds: next to dearer steps the conversation hardly counts
+DEAREST_STEP = 1e6  # nanoseconds: next to dearer steps the conversation hardly counts
 LARGEST_SIZE = 1_000  # variables
 SINGULAR = 1e-12  # of an entry of the diagonal, below which its pivot is mostly rounding
 A_LOOK, A_BEND = 5e4, 3e4  # nanoseconds of a step besides a pass, and of a new Hessian besides its sums
