@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from scipy import sparse
 
 import tether
 from tether.curvature import unpacked
@@ -195,6 +196,17 @@ def test_second_derivatives_fall_by_no_more_than_predictions_move(loss, single):
     one, other = (unpacked(objective.curvature(at, "full")) for at in (x, x + v))
     least = np.linalg.eigvalsh(other - np.exp(-objective.fall(v)) * one)[0]
     assert 0.0 < objective.fall(v) < np.inf and least >= -1e-9 * np.abs(other).max()
+
+
+@pytest.mark.parametrize("loss", ["logistic", "poisson", "gamma"])
+@pytest.mark.parametrize("spread", ["dense", "sparse", "weighted"])
+def test_what_steps_took_is_to_the_last_bit_what_workers_send(loss, spread):
+    objective, _ = problem(loss)
+    X, weights = objective.design.matrix, np.linspace(0.5, 2.0, N) if spread == "weighted" else None
+    X = sparse.csr_array(X * (np.abs(X) > 0.5)) if spread == "sparse" else X
+    objective = tether.GLM(X, objective.y, loss, l2=1e-3, sample_weight=weights, fit_intercept=True)
+    x = np.linspace(-0.2, 0.3, objective.dim)
+    np.testing.assert_array_equal(objective.expansion(x)[2](), unpacked(objective.curvature(x, "full")))
 
 
 def test_the_first_request_is_certified_with_the_hessian_that_led_there(monkeypatch):

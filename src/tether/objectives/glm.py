@@ -411,7 +411,7 @@ class GLM(Objective):
 
     def fall(self, v: Array) -> float:
         """Return at most by what the logarithm of any sample's second derivative falls along v."""
-        return fall_of(self._model, v)
+        return fall_of(self._model, v, self._moment.lengths.longest)
 
     def curvature(self, x: Array, form: str, batch: Indices | None = None) -> Array:
         """Return the second derivatives of the losses' mean, and l2, at x."""

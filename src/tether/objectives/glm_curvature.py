@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from tether.arrays import Array, Indices
+from tether.arrays import Array, Indices, norm
 from tether.curvature import DIAGONAL, FULL, SecondOrder, diagonal_places, packed
 from tether.objectives.base import Expansion, some_of
 from tether.objectives.design import Design
@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 
 LOOKS = 6  # samples that are looked at for each that second derivatives are taken of
 MOST_COPIED = 0.2  # of all samples: to predict all takes less time than to copy the rows of more
-ROUNDED = 1.0 + 1e-4  # by which rounding may have shortened a prediction, in single precision
+ROUNDED = float(np.finfo(np.float32).eps)  # times columns, row and v: what a prediction may be off by
 
 
 class LinearModel(NamedTuple):
@@ -221,15 +221,16 @@ def reach_of(model: LinearModel) -> Array | None:
     return rate * model.design.largest()
 
 
-def fall_of(model: LinearModel, v: Array) -> float:
-    """Return the rate of the loss times the longest change of a sample's predictions."""
+def fall_of(model: LinearModel, v: Array, longest_row: float) -> float:
+    """Return the rate of the loss times the longest change of a sample's predictions, rounding included."""
     rate = float(model.loss.concordance)
     if not model.convex or not math.isfinite(rate):
         return math.inf
     with np.errstate(all="ignore"):
         changes = model.predict(v, None)
         longest = np.abs(changes).max() if changes.ndim == 1 else np.linalg.norm(changes, axis=1).max()
-    return rate * float(longest) * ROUNDED if np.isfinite(longest) else math.inf
+    hidden = ROUNDED * model.design.width * longest_row * norm(v)
+    return rate * (float(longest) + hidden) if np.isfinite(longest) else math.inf
 
 
 def second_order_of(model: LinearModel, longest: float) -> SecondOrder:

@@ -30,7 +30,9 @@ def check_hello(hello: Hello) -> None:
     if card.draws and not card.n_samples <= card.draws <= 2 * card.n_samples:
         raise BadAnswer(f"worker {hello.partition} says draws = {card.draws} for {card.n_samples} samples")
     if not 0 <= card.most < math.inf:
-        raise BadAnswer(f"worker {hello.partition} says most = {card.most}, which must not be negative")
+        raise BadAnswer(
+            f"worker {hello.partition} says most = {card.most}, which must be finite and not negative"
+        )
     if not 0 <= card.share < math.inf:
         raise BadAnswer(f"worker {hello.partition} says share = {card.share}, which must not be negative")
     settings_of(hello)
