@@ -5,7 +5,8 @@
 Each problem is a name and a function that builds its arrays, with fixed seeds. A hash of the name puts it
 into one of two halves: "open", which one looks at while working, and "held-out", which is only run at the
 end. So a problem never changes sides, and nobody chose which side it is on. Whoever has looked at both draws
-others: first those that are "set aside", and when they had been looked at, those that are "drawn last".
+others: first those that are "set aside", and when they had been looked at, those that are "drawn last". Since
+then draws have numbers, and whoever wants to know how things stand takes numbers that nobody has looked at.
 """
 
 import argparse
@@ -15,11 +16,12 @@ from typing import NamedTuple
 from zlib import crc32
 
 from profiling import bundled, generators, stored, tables
+from profiling.draws import drawn
 from profiling.generators import Recipe
 from profiling.pieces import Pieces
 
 HALVES = ("open", "held-out")
-ASIDE, LAST = "set aside", "drawn last"
+ASIDE, LAST, RANDOM = "set aside", "drawn last", "drawn at random"
 TARGET = 1e-6  # of the gap, relative to that of the first feasible point
 
 
@@ -357,6 +359,21 @@ def chosen(half: str = "both", *, only: list[str] | None = None, quick: bool = F
         and (record.quick or not quick)
         and (not only or any(word in record.name for word in only))
     ]
+
+
+def random_records(first: int, end: int) -> list[Record]:
+    """Return the draws with these numbers."""
+    draws = [drawn(number) for number in range(first, end)]
+    return [Record(draw.name, draw.build, part=RANDOM) for draw in draws]
+
+
+def record_of(name: str) -> Record:
+    """Return the problem of a name; that of a draw begins with its number."""
+    if name.startswith("draw "):
+        number = int(name.removeprefix("draw ").partition(":")[0])
+        return random_records(number, number + 1)[0]
+    (record,) = [one for one in RECORDS if one.name == name]
+    return record
 
 
 def main() -> None:

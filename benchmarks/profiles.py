@@ -3,6 +3,7 @@
     python profiles.py --half open                    # while working
     python profiles.py --quick --methods tether       # minutes
     python profiles.py --only digits --methods auto lbfgs newton
+    python profiles.py --draws 1000 1040              # problems drawn at random by these numbers
     python profiles.py --docs ../docs                 # everything, into the documentation
     python profiles.py --render --compare before.json # two results side by side
 
@@ -16,7 +17,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from collection import ASIDE, HALVES, LAST, Record, chosen
+from collection import ASIDE, HALVES, LAST, RANDOM, Record, chosen, random_records
 from profiling.contestants import contestants
 from profiling.contestants.base import Contestant
 from profiling.foreman import ROOT, Foreman
@@ -45,7 +46,7 @@ def main() -> None:
     results["surroundings"] = surroundings()
     foreman = Foreman(words.cores, words.repeats)
     try:
-        for record in [] if words.render else chosen(words.half, only=words.only, quick=words.quick):
+        for record in [] if words.render else _records(words):
             entry = results["problems"].setdefault(record.name, {"solvers": {}})
             _measure(foreman, record, entry, _wanted(solvers, words.methods), words.limit)
             store.parent.mkdir(parents=True, exist_ok=True)
@@ -62,7 +63,14 @@ def main() -> None:
 
 def _arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
-    parser.add_argument("--half", choices=[*HALVES, ASIDE, LAST, "both"], default="both")
+    parser.add_argument("--half", choices=[*HALVES, ASIDE, LAST, RANDOM, "both"], default="both")
+    parser.add_argument(
+        "--draws",
+        nargs=2,
+        type=int,
+        metavar=("FIRST", "END"),
+        help="draws by number, instead of the collection",
+    )
     parser.add_argument("--quick", action="store_true", help="a dozen small problems")
     parser.add_argument("--only", nargs="+", metavar="WORD", help="problems whose names contain a word")
     parser.add_argument("--methods", nargs="+", metavar="WORD", help="solvers whose names contain a word")
@@ -80,6 +88,13 @@ def _arguments() -> argparse.Namespace:
     words = parser.parse_args()
     words.keep = words.keep or words.render
     return words
+
+
+def _records(words: argparse.Namespace) -> list[Record]:
+    """Return the problems that were asked for."""
+    if words.draws:
+        return random_records(*words.draws)
+    return chosen(words.half, only=words.only, quick=words.quick)
 
 
 def _wanted(solvers: dict[str, Contestant], words: list[str] | None) -> list[Contestant]:

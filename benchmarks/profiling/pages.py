@@ -16,6 +16,7 @@ TITLES = {
     "held-out": "The held-out half",
     "set aside": "Set aside",
     "drawn last": "Drawn last",
+    "drawn at random": "Drawn at random",
 }
 FACTS = ("half", "loss", "sparse", "samples", "dim", "equations", "l2", "target")
 

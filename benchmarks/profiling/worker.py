@@ -13,7 +13,7 @@ from typing import Any
 if __name__ == "__main__" and sys.argv[1]:  # before anything counts the cores
     os.sched_setaffinity(0, sorted(os.sched_getaffinity(0))[: int(sys.argv[1])])
 
-from collection import RECORDS
+from collection import record_of
 
 from profiling.contestants import contestants
 from profiling.measure import Terms, goal_of, measured
@@ -59,7 +59,7 @@ def main() -> None:
 
 def _loaded(name: str) -> tuple[Pieces, dict[str, Any]]:
     """Build a problem; return it with what the report says of it."""
-    (record,) = [one for one in RECORDS if one.name == name]
+    record = record_of(name)
     pieces = record.build()
     best = optimum(name, pieces)
     relative = goal_of(pieces, best, 1.0).gap / (best["start"] - best["value"])

@@ -45,6 +45,15 @@ def test_a_problem_is_in_one_half():
     assert all(parts) and sorted(names) == sorted(record.name for record in collection.chosen("both"))
 
 
+def test_a_draw_is_the_problem_of_its_number():
+    names = [record.name for record in collection.random_records(0, 60)]
+    assert len(set(names)) == 60
+    assert {word for name in names for word in name.split() if word in ("dense", "sparse", "grid", "roads")}
+    again = collection.record_of(names[3])
+    assert again.name == names[3] and again.half == collection.RANDOM
+    assert again.build().digest() == collection.record_of("draw 3: whatever it is called").build().digest()
+
+
 def test_every_loss_and_form_is_there():
     recipes = [record.build for record in collection.RECORDS if isinstance(record.build, Recipe)]
     losses = {"logistic", "squared", "multinomial", "huber", "poisson"}

@@ -16,7 +16,7 @@ from dataclasses import dataclass, field
 from typing import Any, ClassVar, NamedTuple, final
 
 from tether.arrays import Array
-from tether.curvature import DIAGONAL, KRONECKER
+from tether.curvature import DIAGONAL, FULL, KRONECKER
 from tether.lazy import lazy
 from tether.methods.anderson import AndersonAlgorithm, AndersonState
 from tether.methods.base import Algorithm, Choice, Method
@@ -24,7 +24,7 @@ from tether.methods.beyond_planes import FLAGSHIP, WAITING, BeyondAlgorithm
 from tether.methods.costs import Costs
 from tether.methods.lbfgs import LBFGS, LBFGSAlgorithm, LBFGSState
 from tether.methods.newton import Newton, NewtonAlgorithm, NewtonState
-from tether.methods.prices import work_of_sample
+from tether.methods.prices import work_of_request, work_of_sample
 from tether.methods.reasons import FIELDS, PACES, TITLES, WORDS, Reason, Running
 from tether.methods.sequential import SequentialAlgorithm
 from tether.methods.switching import SwitchingAlgorithm
@@ -33,11 +33,13 @@ from tether.problem import Facts
 from tether.requests import Measured, Reply
 
 FEW_SAMPLES = 1_000  # below which stages of stochastic steps do not pay
-SURE_NEWTON = 12.0  # Newton's method that is likely to cost less goes first, ...
-SINGLE_STEP = 80.0  # ... one step of it, where that is all it takes (L-BFGS often costs as much), ...
-CHEAP_NEWTON = 30.0  # ... and up to this unless columns are alike: then a few iterations of L-BFGS may do
+DEAREST_STEP = 1e6  # nanoseconds: steps of Newton's method that take less need no conversation
+SINGLE_STEP = 80.0  # what one step of it may cost to go first, where that is all it takes
+CHEAP_NEWTON = 45.0  # what it may cost to go first, unless data are even: then a few iterations of L-BFGS do
+EVEN = 1.15  # spread of the directions of even data
 CHEAP_DIAGONAL = 10.0  # requests: the diagonal of the Hessian that is worth having from the start, ...
 DIFFICULT = 8.0  # ... where L / (mu N) is at least this, so that small steps do little in a few passes, ...
+CURVED = 2.0  # ... or this where there are none, so that it is not l2 that curves F, ...
 UNEQUAL = 10.0  # ... and F is curved so much more along one variable than along most
 DEAR_ROUND = 0.5  # of an iteration of L-BFGS: rounds that are worth saving by small steps
 CHEAP_METRIC = 5.0  # passes: a metric that costs no more is worth having from the start
@@ -45,7 +47,8 @@ INTERPRETED = 8.5  # times the work of a sample in a pass: steps that take longe
 GOOD_PACE = math.log(10.0) / 6.0  # gain of the certificate by cost that needs no comparison
 LARGEST_PROGRAM = 1_500  # variables up to which quadratic programs with a dense Hessian are quick
 REST = 0.7  # of what Newton's method costs, from where L-BFGS has got that only was to have a try
-PATIENCE = 0.2  # of what Newton's method costs, which the others have in any case
+PATIENCE = 0.2  # of what Newton's method costs, which the others have in any case ...
+NEAR = 120.0  # ... unless data are uneven and it costs no more than this
 SHORT_TRIAL = 8.0  # iterations of L-BFGS where Newton's method is cheap
 TRIALS = 3.0  # of another method, that what is left must be worth for one
 ACCURACY = 1e-6  # of F, for guesses at how much is left to do
@@ -122,21 +125,29 @@ def _first(
     facts: Facts, newton: NewtonAlgorithm | None, costs: Costs, unfit: Reason | None
 ) -> tuple[Running, Reason]:
     """Return the method to begin with, and what speaks for it."""
-    if _has_cheap_metric(newton) or costs.newton <= (SINGLE_STEP if costs.single else SURE_NEWTON):
+    if (costs.single and costs.newton <= SINGLE_STEP) or is_quick(newton, facts):
         return Running.NEWTON, Reason.CHEAP_CURVATURE
-    if costs.newton <= CHEAP_NEWTON and facts.contrast().columns < UNEQUAL:
-        return Running.LBFGS, Reason.EQUAL_COLUMNS
-    if costs.newton <= CHEAP_NEWTON:
+    if _has_cheap_metric(newton) or _has_cheap_hessian(newton, costs):
+        if _are_even(facts):
+            return Running.LBFGS, Reason.EVEN_DATA
         return Running.NEWTON, Reason.CHEAP_CURVATURE
-    if _has_cheap_diagonal(newton) and _steps_are_small(facts) and facts.contrast().columns >= UNEQUAL:
+    difficult = DIFFICULT if unfit is None else CURVED
+    if _has_cheap_diagonal(newton) and _is_unequal(facts) and facts.contrast().passes >= difficult:
         return Running.NEWTON, Reason.UNEQUAL_COLUMNS
     if unfit is not None:
         return Running.LBFGS, unfit
     if newton is not None and newton.form != DIAGONAL:
         return Running.LBFGS, Reason.MANY_VARIABLES
-    if costs.a_round < DEAR_ROUND and _steps_are_small(facts):
+    if costs.a_round < DEAR_ROUND and facts.contrast().passes >= DIFFICULT:
         return Running.LBFGS, Reason.SMALL_STEPS
     return Running.SKIP, Reason.MANY_SAMPLES
+
+
+def is_quick(newton: NewtonAlgorithm | None, facts: Facts) -> bool:
+    """Say whether there is the Hessian, and a step with it takes no longer than talking about it."""
+    if newton is None or not newton.exact or newton.form != FULL:
+        return False
+    return (1.0 + newton.price) * work_of_request(facts) <= DEAREST_STEP
 
 
 def _beyond_planes(facts: Facts) -> Algorithm[Any]:
@@ -164,6 +175,11 @@ def _has_cheap_metric(newton: NewtonAlgorithm | None) -> bool:
     return newton is not None and newton.form == KRONECKER and newton.price <= CHEAP_METRIC
 
 
+def _has_cheap_hessian(newton: NewtonAlgorithm | None, costs: Costs) -> bool:
+    """Say whether there is the Hessian itself, and all that is likely to be needed costs little."""
+    return newton is not None and newton.exact and costs.newton <= CHEAP_NEWTON
+
+
 def _has_cheap_diagonal(newton: NewtonAlgorithm | None) -> bool:
     """Say whether there is but the diagonal of the Hessian, and costs a few passes with its factorisation."""
     if newton is None or newton.exact:
@@ -171,9 +187,14 @@ def _has_cheap_diagonal(newton: NewtonAlgorithm | None) -> bool:
     return newton.form == DIAGONAL and newton.price <= CHEAP_DIAGONAL
 
 
-def _steps_are_small(facts: Facts) -> bool:
-    """Say whether a few passes of stochastic steps would do little."""
-    return facts.contrast().passes >= DIFFICULT
+def _are_even(facts: Facts) -> bool:
+    """Say whether rows point anywhere alike, so that L-BFGS needs few iterations."""
+    return facts.contrast().spread < EVEN
+
+
+def _is_unequal(facts: Facts) -> bool:
+    """Say whether some variables bend F much more than most."""
+    return facts.contrast().columns >= UNEQUAL
 
 
 def _unfit_for_walks(facts: Facts) -> Reason | None:
@@ -264,16 +285,13 @@ class AutoAlgorithm(SwitchingAlgorithm[AutoState]):
         pace, running = 0.0 if over else _pace(state), Running(state.running)
         seen: dict[str, Any] = {PACES[running]: pace}
         state = state._replace(**seen, due=state.spent + self._trial(running))
-        cheap = self.costs.newton <= CHEAP_NEWTON
-        late, rest = state.spent >= PATIENCE * self.costs.newton, (REST if cheap else 1.0) * self.costs.newton
-        newer = running != Running.NEWTON and pace < state.pace_of_newton
         lately = min(pace, _pace_lately(state))
         state = state._replace(judged=state.spent, then=state.certificate)
-        if late and newer and rest < self._left(state, reply, lately):
+        if self._is_overdue(state, self._left(state, reply, lately), pace):
             return self._begin(state, Running.NEWTON, Reason.OVERDUE)
         if pace >= GOOD_PACE:
             return state
-        if running == Running.SKIP and self._has_diagonal and newer:
+        if running == Running.SKIP and self._has_diagonal and pace < state.pace_of_newton:
             return self._begin(state, Running.NEWTON, Reason.QUICKER)
         left = self._left(state, reply, pace)
         if running != Running.LBFGS and self._is_worth(Running.LBFGS, state.pace_of_lbfgs, pace, left):
@@ -281,9 +299,18 @@ class AutoAlgorithm(SwitchingAlgorithm[AutoState]):
         walks = running != Running.SKIP and self.walks
         if not (walks and self._is_worth(Running.SKIP, state.pace_of_skip, pace, left)):
             return state
-        if late and newer and rest < left + self._trial(Running.SKIP):
+        if self._is_overdue(state, left + self._trial(Running.SKIP), pace):
             return self._begin(state, Running.NEWTON, Reason.OVERDUE)
         return self._begin(state, Running.SKIP, Reason.QUICKER)
+
+    def _is_overdue(self, state: AutoState, left: float, pace: float) -> bool:
+        """Say whether Newton's method would have been the better choice, as far as one can tell by now."""
+        if state.running == Running.NEWTON or pace >= state.pace_of_newton:
+            return False
+        cheap = self.costs.newton <= CHEAP_NEWTON
+        rest = (REST if cheap else 1.0) * self.costs.longest
+        late = state.spent >= PATIENCE * self.costs.newton
+        return rest < left and (late or (rest <= NEAR and self._has_hessian and not _are_even(self.facts)))
 
     def _is_worth(self, other: Running, before: float, pace: float, left: float) -> bool:
         """Say whether another method was quicker, or is worth a trial where it has not run yet."""
@@ -295,7 +322,12 @@ class AutoAlgorithm(SwitchingAlgorithm[AutoState]):
             return 10.0 if self._has_diagonal else 30.0
         if running == Running.LBFGS:
             return SHORT_TRIAL if self.costs.newton <= CHEAP_NEWTON else 10.0
-        return 3.0 * self.costs.newton
+        return 3.0 * self.costs.longest
+
+    @property
+    def _has_hessian(self) -> bool:
+        """Whether Newton's method has the Hessian itself."""
+        return self.newton is not None and self.newton.exact
 
     @property
     def _has_diagonal(self) -> bool:

@@ -10,7 +10,8 @@ from tether.problem import Facts
 from tether.requests import Arrived, Reply
 
 ITERATIONS = {FULL: 9.0, KRONECKER: 60.0, DIAGONAL: 30.0}  # of Newton's method, likely
-RENEWALS = 2.0  # of the metric
+RENEWALS, SEVERAL = 1.5, 2.0  # of the metric, likely, and what to reckon with; ...
+UNSTEADY = 3.0  # ... and so many times as much where nothing bounds how second derivatives change
 JUMPS = 20.0  # renewals, and twice as many iterations, where second derivatives jump, each somewhere else
 WALK_PRICE = 2.0  # passes in the time of a walk of as many samples
 ROUND_PRICE = 10.0  # passes in the time of a round, where workers are apart
@@ -26,6 +27,7 @@ class Costs(NamedTuple):
     a_round: float
     newton: float  # a run of Newton's method, likely; infinite where there are no second derivatives
     single: bool = False  # and that is one step
+    longest: float = math.inf  # what to reckon with before another method is left for it
 
     @classmethod
     def of(cls, facts: Facts, newton: NewtonAlgorithm | None) -> "Costs":
@@ -33,23 +35,30 @@ class Costs(NamedTuple):
         apart = facts.step_work == 0.0
         ratio = ROUND_PRICE if apart else _round(facts) / work_of_request(facts)
         a_pass, a_round = 1.0 / (1.0 + ratio), ratio / (1.0 + ratio)
-        likely, single = math.inf, False
-        if newton is not None:
-            vectors = length_of(newton.form, facts.dim, newton.outputs) / facts.dim if apart else 0.0
-            renewal = a_pass * newton.price + VECTOR_PRICE * vectors
-            single = newton.exact and facts.second_order.concordance == 0.0  # a quadratic
-            iterations = ITERATIONS[FULL if newton.exact else newton.form]
-            beside = a_pass * price_of_direction(newton.form, facts) if newton.outputs > 1 else 0.0
-            likely = iterations * (1.0 + beside) + RENEWALS * renewal
-            if facts.second_order.separable and math.isinf(facts.second_order.concordance):
-                likely = JUMPS * (2.0 + renewal)
-            likely = 2.0 + renewal if single else likely
-        return cls(facts.n_samples, a_pass, a_round, likely, single)
+        if newton is None:
+            return cls(facts.n_samples, a_pass, a_round, math.inf)
+        vectors = length_of(newton.form, facts.dim, newton.outputs) / facts.dim if apart else 0.0
+        renewal = a_pass * newton.price + VECTOR_PRICE * vectors
+        if newton.exact and facts.second_order.concordance == 0.0:  # a quadratic
+            return cls(facts.n_samples, a_pass, a_round, 2.0 + renewal, single=True, longest=2.0 + renewal)
+        direction = a_pass * price_of_direction(newton.form, facts)
+        likely, longest = _run(newton, facts, renewal, 1.0 + direction)
+        return cls(facts.n_samples, a_pass, a_round, likely, longest=longest)
 
     def of_reply(self, reply: Reply) -> float:
         """Return the cost of a request that was answered."""
         price = self.a_pass * (WALK_PRICE if isinstance(reply, Arrived) else 1.0)
         return price * reply.work.gradients / self.n_samples + self.a_round * reply.work.rounds
+
+
+def _run(newton: NewtonAlgorithm, facts: Facts, renewal: float, iteration: float) -> tuple[float, float]:
+    """Return what a run of Newton's method is likely to cost, and what to reckon with."""
+    unsteady = math.isinf(facts.second_order.concordance)
+    if facts.second_order.separable and unsteady:
+        return 2 * (JUMPS * (2.0 + renewal),)
+    iterations = ITERATIONS[FULL if newton.exact else newton.form] * iteration
+    longest = iterations + SEVERAL * renewal
+    return iterations + RENEWALS * renewal, (UNSTEADY if unsteady and newton.exact else 1.0) * longest
 
 
 def _round(facts: Facts) -> float:

@@ -13,7 +13,8 @@ PRODUCTS = 20.0  # of a factorisation in a nanosecond
 PLACE, MIXED_PLACE = 15.0, 60.0  # products in the time of a number of the Hessian; where outputs are mixed
 SMALL_EIGENPROBLEM = 1000.0  # products in the time that each entry of a matrix takes in an eigenproblem
 ROW_ENTRY = 180.0  # the same for each entry of rows that are put into a Kronecker metric
-READ_METRIC, READ_ROWS = 0.25, 0.45  # nanoseconds for each number that a direction in a metric meets
+READ_METRIC, READ_ROWS = 0.25, 0.45  # nanoseconds for each number that a direction in a metric meets, ...
+READ_LONG_ROWS = 1.5  # ... of rows beside a diagonal, which are met several times
 SPARSE_FACTOR, SPARSE_COLUMN = 1.5e6, 300.0  # nanoseconds of factorising sparse equations, and for a variable
 TALK = 1.8e5  # nanoseconds that a request takes besides its work
 
@@ -66,7 +67,8 @@ def price_of_direction(form: str, facts: Facts) -> float:
     """Return what a direction in a metric takes, in requests."""
     p = float(facts.dim)
     width = {FULL: p, KRONECKER: p / facts.second_order.outputs, DIAGONAL: 1.0}[form]
-    return p * (READ_METRIC * width + READ_ROWS * facts.equations) / work_of_request(facts)
+    rows = READ_LONG_ROWS if form == DIAGONAL else READ_ROWS
+    return p * (READ_METRIC * width + rows * facts.equations) / work_of_request(facts)
 
 
 def work_of_request(facts: Facts) -> float:

@@ -25,7 +25,7 @@ class Reason(IntEnum):
     MANY_VARIABLES = 8
     UNEQUAL_COLUMNS = 9
     SMALL_STEPS = 10
-    EQUAL_COLUMNS = 11
+    EVEN_DATA = 11
 
 
 WORDS = {
@@ -39,7 +39,7 @@ WORDS = {
     Reason.INTERPRETED_STEPS: "too little data to compile steps for",
     Reason.MANY_VARIABLES: "before second derivatives pay",
     Reason.SMALL_STEPS: "stochastic steps would be small",
-    Reason.EQUAL_COLUMNS: "columns are alike, so that few iterations may do",
+    Reason.EVEN_DATA: "data are even, so that few iterations may do",
     Reason.UNEQUAL_COLUMNS: "columns are unequal and steps would be small",
 }
 FIELDS = {Running.NEWTON: "newton", Running.SKIP: "skip", Running.LBFGS: "lbfgs"}

@@ -224,10 +224,11 @@ class GLM(Objective):
     def evaluate_in_numpy(self, x: Array) -> Evaluation:
         """Return what `evaluate` returns, without compiled code."""
         z = shifted(self.design.predict(self._shaped(x)), self.offset)
-        slopes = self._slopes(z, self.y)
+        losses, slopes = self.loss.values_and_slopes(z, self.y)
+        value, slopes = self._mean(losses, x), np.array(slopes, dtype=np.float64)
         weighted = slopes if self.weights is None else slopes * column(self.weights, slopes)
         gradient = self.design.combine(weighted).ravel() / self.n_samples + self.l2 * x
-        return Evaluation(self._value(z, x), gradient, slopes)
+        return Evaluation(value, gradient, slopes)
 
     def expansion(self, x: Array) -> Expansion:
         """Return F, its gradient and its Hessian, of little data from one look at all predictions."""
@@ -244,7 +245,8 @@ class GLM(Objective):
 
     def value(self, x: Array) -> float:
         """Return F(x) without its gradient."""
-        return self._value(shifted(self.design.predict(self._shaped(x)), self.offset), x)
+        z = shifted(self.design.predict(self._shaped(x)), self.offset)
+        return self._mean(self.loss.values(z, self.y), x)
 
     def batch_gradient(
         self, x: Array, batch: Indices | None, anchor: Array | None = None, slopes: Array | None = None
@@ -398,11 +400,10 @@ class GLM(Objective):
 
     @lazy
     def contrast(self) -> Contrast:
-        """L_max over mu N, where it is a bound, and the largest mean square of a column over the median."""
-        squares, passes, mu = self._moment.column_squares(), 0.0, self.ridge.smallest
-        if self._largest_curvature[1]:
-            passes = self._largest_smoothness / (mu * self.n_samples) if mu > 0.0 else math.inf
-        return Contrast(passes, float(squares.max() / (np.median(squares) or 1.0)))
+        """L_max over mu N, the largest mean square of a column over the median, and how even rows are."""
+        squares, mu = self._moment.column_squares(), self.ridge.smallest
+        passes = self._largest_smoothness / (mu * self.n_samples) if mu > 0.0 else math.inf
+        return Contrast(passes, float(squares.max() / (np.median(squares) or 1.0)), self._moment.spread())
 
     @lazy
     def reach(self) -> Array | None:
@@ -510,8 +511,9 @@ class GLM(Objective):
         """Return the slopes in an array of their own: a user's loss may hand out the same buffer twice."""
         return np.array(self.loss.slopes(z, y), dtype=np.float64)
 
-    def _value(self, z: Array, x: Array) -> float:
-        losses = np.asarray(self.loss.values(z, self.y), dtype=np.float64)
+    def _mean(self, losses: Array, x: Array) -> float:
+        """Return F at x, given the losses of all samples."""
+        losses = np.asarray(losses, dtype=np.float64)
         if self.weights is not None:
             losses = losses * self.weights
         return float(losses.sum()) / self.n_samples + self.ridge.value(x)

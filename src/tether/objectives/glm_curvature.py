@@ -155,9 +155,9 @@ def expansion_of(model: LinearModel, x: Array) -> Expansion:
     design, loss, y, weights, offset = model[:5]
     z = shifted(design.predict(x), offset)
     share = 1.0 / len(z) if weights is None else weights / len(z)
-    losses = np.asarray(loss.values(z, y), dtype=np.float64)
+    losses, slopes = (np.asarray(found, dtype=np.float64) for found in loss.values_and_slopes(z, y))
     value = float(losses.sum() / len(z) if weights is None else losses @ share)
-    gradient = design.combine(share * np.asarray(loss.slopes(z, y), dtype=np.float64))
+    gradient = design.combine(share * slopes)
 
     def hessian() -> Array:
         curved = share * np.asarray(loss.curvatures(z, y), dtype=np.float64)

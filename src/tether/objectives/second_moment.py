@@ -9,7 +9,7 @@ from typing import NamedTuple
 import numpy as np
 
 from tether import threads
-from tether.arrays import Array
+from tether.arrays import Array, Indices
 from tether.kernels.codes import NO_PARAMETERS
 from tether.lazy import lazy
 from tether.objectives.design import Design
@@ -24,7 +24,8 @@ from tether.objectives.spectrum import (
 
 _GRAM_WIDTH = 500  # columns up to which the matrix is formed if its smallest eigenvalue is of use
 _NARROW_WIDTH = 64  # columns up to which forming it costs less than a few products with the data
-_SEVERAL_ROWS = 2_000  # that show how unequal columns are
+_SEVERAL_ROWS = 2_000  # that show how unequal columns are, ...
+_FEW_ROWS, _PROBES = 1_000, 4  # ... and how unequal eigenvalues; and directions to look along
 _SPECTRAL_TOLERANCE = 0.03  # a larger L_F costs methods less than the passes that would make it smaller
 
 
@@ -42,6 +43,18 @@ def _lengths_of(squares: Array, weights: Array | None) -> Lengths:
     if weights is not None:
         squares = squares * weights
     return Lengths(float(squares.max()), float(squares.mean()), longest)
+
+
+def _products(design: Design, chosen: Indices, factors: Array) -> float:
+    """Return the sum of the squares of all products of two rows times factors; along probes where wide."""
+    if design.width <= _NARROW_WIDTH:
+        block = design.block(chosen) * factors[:, None]
+        return float(np.sum((block.T @ block) ** 2))
+    rows, total = design.take(chosen), 0.0
+    for probe in np.random.default_rng(1).choice([-1.0, 1.0], (_PROBES, design.width)):
+        end = rows.combine(factors**2 * rows.predict(probe))
+        total += float(end @ end) / _PROBES
+    return total
 
 
 class SecondMoment:
@@ -89,6 +102,18 @@ class SecondMoment:
         factors = np.full(n, 1.0 / n) if self.weights is None else self.weights / n
         some = summed(self.design, factors if rows is None else factors[rows], rows)
         return square_sums(some, compiled=self._compiled).ravel()
+
+    def spread(self) -> float:
+        """Return about how much larger the mean square of the eigenvalues is than the square of their mean.
+
+        That is of rows of length 1, of which long ones are not more than others: the mean square of the
+        products of any two, times the columns. It is 1 where rows point anywhere.
+        """
+        n, count = self.design.n_samples, min(self.design.n_samples, _FEW_ROWS)
+        chosen = np.random.default_rng(0).choice(n, count, replace=False)
+        units = 1.0 / np.sqrt(np.where(self.squares[chosen] > 0.0, self.squares[chosen], np.inf))
+        products = _products(self.design, chosen, units) - float(np.count_nonzero(units))
+        return self.design.width * products / max(1, count * (count - 1))
 
     def largest(self) -> float:
         """Return the largest eigenvalue, or a bound on it."""

@@ -165,6 +165,7 @@ class Contrast(NamedTuple):
 
     passes: float = 0.0  # L_max / (mu N), in which small steps come about as far as strong convexity pulls
     columns: float = math.inf  # how much more F is curved along one variable than along most
+    spread: float = math.inf  # mean square of the data's curvatures over the square of their mean
 
 
 def known_smoothness(constants: Constants) -> float:

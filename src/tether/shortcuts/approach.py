@@ -18,8 +18,7 @@ from scipy.linalg.lapack import dpotrf, dpotrs
 
 from tether.arrays import Array, norm
 from tether.constraints import Constraint, Unconstrained
-from tether.curvature import FULL
-from tether.methods.auto import AutoAlgorithm
+from tether.methods.auto import AutoAlgorithm, is_quick
 from tether.methods.newton import NewtonAlgorithm
 from tether.methods.prices import work_of_request, work_of_sample
 from tether.metric import NotFinite
@@ -32,7 +31,6 @@ from tether.tolerance import Tolerance
 STEPS = 25  # at most
 CUTS = 3  # of a step, at most
 DECREASE = 1e-4  # of what the slope promises (Armijo)
-DEAREST_STEP = 1e6  # nanoseconds: next to dearer steps the conversation hardly counts
 LARGEST_SIZE = 1_000  # variables
 SINGULAR = 1e-12  # of an entry of the diagonal, below which its pivot is mostly rounding
 A_LOOK, A_BEND = 5e4, 3e4  # nanoseconds of a step besides a pass, and of a new Hessian besides its sums
@@ -137,9 +135,7 @@ def approached(
     if not isinstance(algorithm, AutoAlgorithm) or algorithm.newton is None or not facts.proven_convex:
         return None
     newton, price = algorithm.newton, facts.second_order.full
-    dear = (1.0 + newton.price) * work_of_request(facts) > DEAREST_STEP
-    full = newton.exact and newton.form == FULL
-    if not (algorithm.begins_with_newton and full) or dear or facts.dim > LARGEST_SIZE:
+    if not (algorithm.begins_with_newton and is_quick(newton, facts)) or facts.dim > LARGEST_SIZE:
         return None
     if STEPS * (3.0 * (CUTS + 1) + 2.0 * price) > max_passes:  # what they cost at most
         return None

@@ -53,6 +53,11 @@ class Poisson(Loss):
         """Return exp(z) - y."""
         return _exp(z) - y
 
+    def values_and_slopes(self, z: Array, y: Labels) -> tuple[Array, Array]:
+        """Return both, made of one exponential."""
+        means = _exp(z)
+        return means - y * z, means - y
+
     def curvatures(self, z: Array, y: Labels) -> Array:
         """Return exp(z)."""
         return _exp(z)

@@ -21,6 +21,13 @@ def softplus(z: Array) -> Array:
     return np.log1p(np.exp(-np.abs(z))) + np.maximum(z, 0.0)
 
 
+def softplus_and_sigmoid(z: Array) -> tuple[Array, Array]:
+    """Return log(1 + exp(z)) and its first derivative, made of one exponential."""
+    small = np.exp(-np.abs(z))
+    share = 1.0 / (1.0 + small)
+    return np.log1p(small) + np.maximum(z, 0.0), np.where(z < 0.0, small * share, share)
+
+
 def sigmoid(z: Array) -> Array:
     """Return 1 / (1 + exp(-z)), the first derivative."""
     small = np.exp(-np.abs(z))
