@@ -162,6 +162,28 @@ def test_auto_takes_lbfgs_for_few_samples_and_one_projection_a_pass_for_many():
     assert "chose ProxSkip-SVRG with Anderson" in _chosen(tether.GLM(X, y, l2=0.1))
 
 
+def test_auto_tries_lbfgs_first_where_rows_point_anywhere_alike_however_long_they_are():
+    rng = np.random.default_rng(0)
+    X, y = rng.standard_normal((30_000, 40)), rng.integers(2, size=30_000)
+    lengths = np.exp(1.5 * rng.standard_normal(30_000))[:, None]
+    mixed = X.cumsum(axis=1)
+    assert "chose L-BFGS (data are even" in _chosen(tether.GLM(X, y, l2=1e-4))
+    assert "chose L-BFGS (data are even" in _chosen(tether.GLM(X * lengths, y, l2=1e-4))
+    assert "chose Newton's method" in _chosen(tether.GLM(mixed, y, l2=1e-4))
+
+
+@pytest.mark.parametrize("width", [30, 200])  # one has its matrix formed, the other is probed
+@pytest.mark.parametrize("as_stored", [np.asarray, sparse.csr_array])
+def test_the_spread_of_directions_is_that_of_the_eigenvalues_of_rows_of_length_one(width, as_stored):
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((900, width)) * np.logspace(0.0, -1.0, width)
+    units = X / np.linalg.norm(X, axis=1)[:, None]
+    products = np.square(units @ units.T)
+    np.fill_diagonal(products, 0.0)
+    spread = tether.GLM(as_stored(X), rng.integers(2, size=900), l2=0.1).contrast.spread
+    assert spread == pytest.approx(width * products.sum() / (900 * 899), rel=0.15)
+
+
 def test_auto_tries_lbfgs_before_a_hessian_that_costs_much():
     rng = np.random.default_rng(0)
     X, y = rng.standard_normal((3000, 900)), rng.integers(2, size=3000)

@@ -45,6 +45,17 @@ def test_slopes_and_curvatures_are_derivatives_of_the_values(name):
     assert loss.n_outputs(y) == 1
 
 
+@pytest.mark.parametrize("name", [*ONE_OUTPUT, "multinomial"])
+def test_values_and_slopes_at_once_are_what_they_are_one_by_one(name):
+    loss = as_loss(name)
+    y = loss.prepare(ONE_OUTPUT.get(name, [0, 2, 1, 2]))
+    for scale in (1.0, 30.0, 500.0):
+        z = scale * (np.outer(Z, [1.0, -0.5, 0.2]) if name == "multinomial" else Z)
+        values, slopes = loss.values_and_slopes(z, y)
+        np.testing.assert_allclose(values, loss.values(z, y), rtol=1e-15)
+        np.testing.assert_allclose(slopes, loss.slopes(z, y), rtol=1e-15)
+
+
 @pytest.mark.parametrize("name", ONE_OUTPUT)
 def test_floors_are_what_the_values_come_down_to(name):
     loss = as_loss(name)

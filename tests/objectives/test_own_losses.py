@@ -307,6 +307,10 @@ def test_a_loss_that_hands_out_the_same_buffer_twice_does_no_harm():
     class Thrifty(Expectile):
         buffer = np.empty(200)
 
+        def values(self, z, y):
+            self.buffer[: len(z)] = GOOD.values(z, y)
+            return self.buffer[: len(z)]
+
         def slopes(self, z, y):
             self.buffer[: len(z)] = GOOD.slopes(z, y)
             return self.buffer[: len(z)]
@@ -315,12 +319,31 @@ def test_a_loss_that_hands_out_the_same_buffer_twice_does_no_harm():
     thrifty, plain = tether.GLM(X, y, Thrifty(), l2=0.1), tether.GLM(X, y, GOOD, l2=0.1)
     first, second = np.ones(10), np.zeros(10)
     kept = thrifty.evaluate(first).slopes
+    assert thrifty.evaluate(first).value == plain.evaluate(first).value
     thrifty.evaluate(second)
     np.testing.assert_array_equal(kept, plain.evaluate(first).slopes)
     batch = np.arange(7)
     np.testing.assert_array_equal(
         thrifty.batch_gradient(first, batch, second), plain.batch_gradient(first, batch, second)
     )
+
+
+def test_a_loss_with_other_slopes_inherits_no_values_and_slopes_at_once():
+    class Doubled(Logistic):
+        def values(self, z, y):
+            return 2.0 * super().values(z, y)
+
+        def slopes(self, z, y):
+            return 2.0 * super().slopes(z, y)
+
+        def curvatures(self, z, y):
+            return 2.0 * super().curvatures(z, y)
+
+    X, y = data()
+    labels, x = y > np.median(y), np.ones(10)
+    doubled, plain = tether.GLM(X, labels, Doubled()).evaluate(x), tether.GLM(X, labels).evaluate(x)
+    assert doubled.value == 2.0 * plain.value
+    np.testing.assert_array_equal(doubled.gradient, 2.0 * plain.gradient)
 
 
 def test_labels_are_prepared_once():
