@@ -34,8 +34,9 @@ from tether.requests import Measured, Reply
 
 FEW_SAMPLES = 1_000  # below which stages of stochastic steps do not pay
 DEAREST_STEP = 1e6  # nanoseconds: steps of Newton's method that take less need no conversation
-SINGLE_STEP = 80.0  # what one step of it may cost to go first, where that is all it takes
-CHEAP_NEWTON = 45.0  # what it may cost to go first, unless data are even: then a few iterations of L-BFGS do
+CHEAP_STEP = 15.0  # what one step of it may cost to go first, where that is all it takes, ...
+SINGLE_STEP = 80.0  # ... or this unless data are even: then a few iterations of L-BFGS do
+CHEAP_NEWTON = 45.0  # what all of them may cost to go first, unless data are even
 EVEN = 1.15  # spread of the directions of even data
 CHEAP_DIAGONAL = 10.0  # requests: the diagonal of the Hessian that is worth having from the start, ...
 DIFFICULT = 8.0  # ... where L / (mu N) is at least this, so that small steps do little in a few passes, ...
@@ -125,7 +126,7 @@ def _first(
     facts: Facts, newton: NewtonAlgorithm | None, costs: Costs, unfit: Reason | None
 ) -> tuple[Running, Reason]:
     """Return the method to begin with, and what speaks for it."""
-    if (costs.single and costs.newton <= SINGLE_STEP) or is_quick(newton, facts):
+    if (costs.single and costs.newton <= CHEAP_STEP) or is_quick(newton, facts):
         return Running.NEWTON, Reason.CHEAP_CURVATURE
     if _has_cheap_metric(newton) or _has_cheap_hessian(newton, costs):
         if _are_even(facts):
@@ -177,7 +178,8 @@ def _has_cheap_metric(newton: NewtonAlgorithm | None) -> bool:
 
 def _has_cheap_hessian(newton: NewtonAlgorithm | None, costs: Costs) -> bool:
     """Say whether there is the Hessian itself, and all that is likely to be needed costs little."""
-    return newton is not None and newton.exact and costs.newton <= CHEAP_NEWTON
+    most = SINGLE_STEP if costs.single else CHEAP_NEWTON
+    return newton is not None and newton.exact and costs.newton <= most
 
 
 def _has_cheap_diagonal(newton: NewtonAlgorithm | None) -> bool:
