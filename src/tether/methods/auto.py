@@ -51,6 +51,7 @@ REST = 0.7  # of what Newton's method costs, from where L-BFGS has got that only
 PATIENCE = 0.2  # of what Newton's method costs, which the others have in any case ...
 NEAR = 120.0  # ... unless data are uneven and it costs no more than this
 SHORT_TRIAL = 8.0  # iterations of L-BFGS where Newton's method is cheap
+LONG_TRIAL = 4.0  # times what Newton's method may cost, before others are tried again
 TRIALS = 3.0  # of another method, that what is left must be worth for one
 ACCURACY = 1e-6  # of F, for guesses at how much is left to do
 
@@ -324,7 +325,7 @@ class AutoAlgorithm(SwitchingAlgorithm[AutoState]):
             return 10.0 if self._has_diagonal else 30.0
         if running == Running.LBFGS:
             return SHORT_TRIAL if self.costs.newton <= CHEAP_NEWTON else 10.0
-        return 3.0 * self.costs.longest
+        return LONG_TRIAL * self.costs.longest
 
     @property
     def _has_hessian(self) -> bool:
