@@ -335,8 +335,8 @@ class AutoAlgorithm(SwitchingAlgorithm[AutoState]):
     @staticmethod
     def _with_pairs(new: LBFGSState, state: AutoState) -> LBFGSState:
         """Return a state with what L-BFGS has learned of curvature before, which is true of F anywhere."""
-        pairs = state.lbfgs
-        return new._replace(steps=pairs.steps, changes=pairs.changes, images=pairs.changes)
+        pairs = state.lbfgs.pairs
+        return new._replace(pairs=pairs._replace(images=pairs.changes))
 
     def running(self, state: AutoState) -> tuple[Algorithm[Any], Any]:
         """Return the algorithm that runs, and its state."""
