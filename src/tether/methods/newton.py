@@ -18,9 +18,7 @@ import math
 from dataclasses import dataclass, field
 from typing import Any, ClassVar, Literal, NamedTuple, final
 
-import numpy as np
-
-from tether.arrays import Array
+from tether.arrays import Array, same
 from tether.curvature import DIAGONAL, FORMS, FULL, KRONECKER
 from tether.methods.base import Algorithm, Method
 from tether.methods.lbfgs import LBFGSAlgorithm, LBFGSState
@@ -238,7 +236,7 @@ class NewtonAlgorithm(Algorithm[NewtonState]):
         inner = self.inner.tell(state.inner, reply)
         gone = inner.stage > state.inner.stage
         state = state._replace(inner=inner, spent=state.spent + 1)
-        elsewhere = state.metric is not None and not np.array_equal(state.metric, inner.x)
+        elsewhere = state.metric is not None and not same(state.metric, inner.x)
         if inner.stuck and elsewhere and not state.again:
             return self._renew_here(state)._replace(again=True)
         return self._judged(state, reply.curved.decrement) if gone else state
