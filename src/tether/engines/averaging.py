@@ -91,7 +91,7 @@ def _stretch(request: Descend) -> Array:
 def tangent_part(constraint: Constraint, direction: Array) -> tuple[Array, int]:
     """Project a direction, twice where so little is left that rounding would lead off the constraint."""
     tangent = constraint.tangent(direction)
-    if float(tangent @ tangent) > SMALL_SHARE**2 * float(direction @ direction):
+    if float(tangent.dot(tangent)) > SMALL_SHARE**2 * float(direction.dot(direction)):
         return tangent, 1
     return constraint.tangent(tangent), 2
 
@@ -120,7 +120,7 @@ def _measured(
     held = projector.held(request, full)
     pull = full if held is None else held.residual
     tangent, vectors = tangent_part(projector.constraint, pull)
-    certificate, scale = float(tangent @ tangent), norm(full)
+    certificate, scale = float(tangent.dot(tangent)), norm(full)
     work = work._replace(rounds=1, projections=vectors)
     curved = projector.curved(request, full, tangent)
     normal, target = pull - tangent, projector.target(request, full)

@@ -126,7 +126,7 @@ def report(local: Local, seconds: float = 0.0) -> Upload:
         (),
         local.direction,
         evaluation.value,
-        float(misfit @ misfit),
+        float(misfit.dot(misfit)),
         norm(gradient),
         0,
         local.gradients,

@@ -115,8 +115,8 @@ class LBFGSAlgorithm(Algorithm[LBFGSState]):
             return state
         if state.gradient is None:
             return self._turn(reply, state.pairs, state.idle, state.stage)
-        before = float(state.gradient @ state.direction)
-        after = float(reply.gradient @ state.direction)
+        before = float(state.gradient.dot(state.direction))
+        after = float(reply.gradient.dot(state.direction))
         if not _decreases(state, reply, before, after):
             return self._shorten(state, reply.value, before, after)
         steep = after < CURVATURE * before and state.trials < TRIALS
@@ -139,7 +139,7 @@ class LBFGSAlgorithm(Algorithm[LBFGSState]):
         assert reply.gradient is not None and state.gradient is not None
         s, y = state.length * state.direction, reply.gradient - state.gradient
         change = norm(y)
-        flat = float(s @ y) <= 1e-14 * norm(s) * change or change <= SMALLEST_CHANGE * norm(state.gradient)
+        flat = float(s.dot(y)) <= 1e-14 * norm(s) * change or change <= SMALLEST_CHANGE * norm(state.gradient)
         if flat or state.image is None:
             return state.pairs
         plain = state.image is state.gradient and reply.curved is None
@@ -150,7 +150,7 @@ class LBFGSAlgorithm(Algorithm[LBFGSState]):
         assert reply.gradient is not None
         image = image_of(reply)
         direction = -pairs.inverse(reply.gradient, image) if len(pairs.steps) else None
-        if direction is None or float(direction @ reply.gradient) >= 0:  # rounding has spoilt the pairs
+        if direction is None or float(direction.dot(reply.gradient)) >= 0:  # rounding has spoilt the pairs
             pairs = Pairs.none(len(image))
             direction = -self._first_scale(reply) * image
         still = norm(reply.gradient) <= GRADIENT_ROUNDING * reply.scale or idle >= 2

@@ -34,12 +34,12 @@ class Pairs(NamedTuple):
 
     def followed_by(self, step: Array, change: Array, image: Array, memory: int) -> "Pairs":
         """Return the pairs with another one behind them, and the oldest forgotten if there are too many."""
-        steps, changes = (_with(*part, memory) for part in ((self.steps, step), (self.changes, change)))
+        first = max(0, len(self.steps) + 1 - memory)  # that is kept
+        steps, changes = _with(self.steps[first:], step), _with(self.changes[first:], change)
         plain = self.images is self.changes and image is change
-        images = changes if plain else _with(self.images, image, memory)
-        count = len(steps)
-        products = np.zeros((count, count), order="F")
-        products[:-1, :-1] = self.products[len(self.products) + 1 - count :, len(self.products) + 1 - count :]
+        images = changes if plain else _with(self.images[first:], image)
+        products = np.zeros((len(steps), len(steps)), order="F")
+        products[:-1, :-1] = self.products[first:, first:]
         products[:, -1] = steps.dot(change)
         return Pairs(steps, changes, images, products)
 
@@ -58,9 +58,8 @@ class Pairs(NamedTuple):
         return result
 
 
-def _with(kept: Array, newest: Array, memory: int) -> Array:
-    """Return the rows that there is room for, and a new one behind them."""
-    kept = kept[max(0, len(kept) + 1 - memory) :]
+def _with(kept: Array, newest: Array) -> Array:
+    """Return rows with another one behind them."""
     rows = np.empty((len(kept) + 1, len(newest)))
     rows[:-1] = kept
     rows[-1] = newest

@@ -168,7 +168,7 @@ class Judge:
 
     def after(self, run: Run, reply: Reply) -> tuple[Status | None, str]:
         """Say what a turn led to, and more about it in words."""
-        if not self.algorithm.recovers(run.state) and has_diverged(reply, run.first):
+        if has_diverged(reply, run.first) and not self.algorithm.recovers(run.state):
             return Status.DIVERGED, f" (after {run.counts.rounds} rounds); {self.algorithm.remedy()}"
         if isinstance(reply, Measured) and reply.complete:
             if reply.gradient is not None and self._is_met(run, reply):
