@@ -9,6 +9,8 @@ the anchor) stays in its `tether.engines.local_work.Memory`, and a request only 
 import math
 from typing import NamedTuple
 
+import numpy as np
+
 from tether.arrays import Array, Indices, norm
 from tether.curvature import SecondOrder
 from tether.polyhedral import Pieces
@@ -187,7 +189,8 @@ class Measured(NamedTuple):
     @property
     def rounding(self) -> float:
         """A change of F, in its own units, that may be due to rounding: of F or of the point."""
-        moved = POINT_ROUNDING * self.scale * norm(self.point)
+        with np.errstate(over="ignore"):
+            moved = POINT_ROUNDING * self.scale * norm(self.point)
         return VALUE_ROUNDING * abs(self.value) + (moved if math.isfinite(moved) else 0.0)
 
 
