@@ -1,12 +1,27 @@
 """The arrays that everything here is made of."""
 
 import math
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 Array = NDArray[np.float64]
 Indices = NDArray[np.int64]
+
+
+def same(one: NDArray[Any] | None, other: NDArray[Any]) -> bool:
+    """Say whether there is an array, and it is another one or has its entries.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> same(np.zeros(3), np.zeros(3)), same(np.zeros(3), np.zeros(2)), same(None, np.zeros(2))
+    (True, False, False)
+    """
+    if one is None or one is other:
+        return one is not None
+    return one.shape == other.shape and bool((one == other).all())
 
 
 def norm(v: Array) -> float:

@@ -2,7 +2,6 @@
 
 import math
 from collections.abc import Callable
-from functools import cache
 from typing import NamedTuple
 
 from tether.arrays import Array
@@ -110,7 +109,7 @@ class Facts(NamedTuple):
             anchored_price=pool.anchored_price,
             proven_convex=pool.proven_convex,
             bends=lambda: pool.second_order,
-            cut=cache(lambda: Cut(pool.draws, pool.share)),
+            cut=lambda: Cut(pool.draws, pool.share),
             floor=pool.floor,
         )
 

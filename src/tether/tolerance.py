@@ -36,8 +36,8 @@ class Tolerance(NamedTuple):
 
     def limit(self, size: float) -> float:
         """Return the largest error that is small enough next to a size."""
-        absolute, relative = (-math.inf if one is None else one for one in (self.tol, self.rtol))
-        return max(absolute, relative if relative < 0.0 else relative * size)
+        absolute = -math.inf if self.tol is None else self.tol
+        return absolute if self.rtol is None else max(absolute, self.rtol * size)
 
     def times(self, share: float) -> "Tolerance":
         """Return a part of it."""

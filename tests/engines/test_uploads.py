@@ -6,7 +6,7 @@ import pytest
 import tether
 from tether.engines.averaging import form_reply
 from tether.engines.centre import Projector
-from tether.engines.uploads import BadUpload, Upload, check_cost, check_form, limited, overflow, scaled
+from tether.engines.uploads import BadUpload, Upload, check_cost, check_form, limited, mean, overflow, scaled
 from tether.methods import DelayedSGD
 from tether.objectives.base import Evaluation, Objective, Smoothness
 from tether.objectives.pool import Card
@@ -109,6 +109,15 @@ def test_one_workers_norm_does_not_choose_the_scale_of_a_reply_without_a_vector(
     uploads = [GOOD["numbers"][1]._replace(scale=scale) for scale in (2.0, 3.0, 1e9)]
     reply, _ = form_reply(Projector(tether.Unconstrained(DIM)), NUMBERS, uploads)
     assert reply.scale == 3.0
+
+
+# --- means ---------------------------------------------------------------------------------------------
+
+
+def test_the_mean_of_one_vector_is_that_vector_and_of_more_a_new_one():
+    assert mean([X]) is X
+    np.testing.assert_array_equal(mean([X, 3.0 * X]), 2.0 * X)
+    np.testing.assert_array_equal(X, np.arange(1.0, DIM + 1))
 
 
 # --- the bound on changes --------------------------------------------------------------------------------

@@ -151,6 +151,15 @@ def test_one_worker_that_is_not_convex_takes_the_certificate_of_all():
     assert good.convex and not good.proven_convex and good.smoothness.convexity == 2.0
 
 
+def test_the_constants_of_a_worker_alone_are_its_own_while_it_is_convex():
+    y = X @ np.ones(D)
+    alone = tether.GLM(X, y, "squared", l2=0.1)
+    shared, own = Pool([alone]).constants(), alone.constants()
+    for name in ("convexity", "maximum", "full", "most", "exact", "known"):
+        assert getattr(shared, name) == getattr(own, name)
+    assert Pool([wave(n=8)]).constants().convexity == 0.0
+
+
 def test_workers_start_where_the_first_of_them_says():
     federation = tether.Federation([perceptron(), perceptron()])
     np.testing.assert_array_equal(federation.initial, perceptron().initial)

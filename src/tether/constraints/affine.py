@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from scipy.sparse.linalg import LinearOperator
 
-from tether.arrays import Array, Indices
+from tether.arrays import Array, Indices, norm
 from tether.constraints.algebra.consistency import listed, require_consistent
 from tether.constraints.algebra.dense import DenseRows
 from tether.constraints.algebra.operator import operator_rows
@@ -124,7 +124,7 @@ class Affine(Constraint):
 
     def residual(self, x: Array) -> float:
         """Return ||A x - b||."""
-        return float(np.linalg.norm(self._rows.apply(x) - self.b))
+        return norm(self._rows.apply(x) - self.b)
 
     def multipliers(self, gradient: Array) -> Array:
         """Return the least-squares lambda of A^T lambda = gradient."""

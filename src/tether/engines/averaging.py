@@ -48,15 +48,15 @@ def form_reply(
 
     A step that all workers take together counts once.
     """
-    work = Work(max(up.steps for up in uploads), sum(up.gradients for up in uploads))
+    gradients = sum([up.gradients for up in uploads])
     if isinstance(request, Gradient):
-        return _measured(projector, request, uploads, work)
+        return _measured(projector, request, uploads, gradients)
     points = [mean(column) for column in zip(*(upload.points for upload in uploads), strict=True)]
+    work = Work(max([up.steps for up in uploads]), gradients, rounds=1, projections=len(points))
     if projector.region is not None:
         return _pulled_back(projector.region, request, points, work)
     projected = tuple(projector.constraint.project(point) for point in points)
     average = projected[1] if len(projected) > 1 else None
-    work = work._replace(rounds=1, projections=len(projected))
     return Arrived(projected[0], average, work), projected
 
 
@@ -74,7 +74,6 @@ def _pulled_back(
         found = region.lost
         average = found.point if len(points) > 1 else None
     hold = Hold(found.normal, *found.duals)
-    work = work._replace(rounds=1, projections=len(points))
     sent = (found.point,) if average is None else (found.point, average)
     inside = request.dual is not None and request.dual.inside
     return Arrived(found.point, average, work, hold=hold), (*sent, hold.coordinates) if inside else sent
@@ -91,7 +90,7 @@ def _stretch(request: Descend) -> Array:
 def tangent_part(constraint: Constraint, direction: Array) -> tuple[Array, int]:
     """Project a direction, twice where so little is left that rounding would lead off the constraint."""
     tangent = constraint.tangent(direction)
-    if float(tangent @ tangent) > SMALL_SHARE**2 * float(direction @ direction):
+    if float(tangent.dot(tangent)) > SMALL_SHARE**2 * float(direction.dot(direction)):
         return tangent, 1
     return constraint.tangent(tangent), 2
 
@@ -102,7 +101,7 @@ def lower_median(values: Sequence[float]) -> float:
 
 
 def _measured(
-    projector: Projector, request: Gradient, uploads: Sequence[Upload], work: Work
+    projector: Projector, request: Gradient, uploads: Sequence[Upload], gradients: int
 ) -> tuple[Measured, tuple[Array, ...]]:
     """Reply to a gradient: with its projection, or with the certificate of the duals that stand for one."""
     beyond = 0.0 if projector.region is None else projector.region.price(request.point)
@@ -114,14 +113,15 @@ def _measured(
         certificate = float(np.mean([upload.misfit for upload in uploads]))
         scale = lower_median([upload.scale for upload in uploads])
         bends = [upload.curvature for upload in uploads if upload.curvature is not None]
+        work = Work(gradients=gradients)
         reply = Measured(request.point, value, certificate, scale, None, None, work, size=size)
         return reply._replace(diagonal=mean(bends) if bends else None), ()
     full = mean(directions)
     held = projector.held(request, full)
     pull = full if held is None else held.residual
     tangent, vectors = tangent_part(projector.constraint, pull)
-    certificate, scale = float(tangent @ tangent), norm(full)
-    work = work._replace(rounds=1, projections=vectors)
+    certificate, scale = float(tangent.dot(tangent)), norm(full)
+    work = Work(0, gradients, rounds=1, projections=vectors)
     curved = projector.curved(request, full, tangent)
     normal, target = pull - tangent, projector.target(request, full)
     numbers = (request.point, value, certificate, scale, tangent, normal, work)

@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from tether.arrays import Array, norm
+from tether.arrays import Array, norm, same
 from tether.constraints.base import Constraint
 from tether.constraints.in_metric import MetricTangent
 from tether.curvature import unpacked
@@ -197,10 +197,11 @@ class Centre:
         self._problem, self._asked = problem, request.metric
 
     def _holds(self, problem: Problem, request: Gradient) -> bool:
-        same = self._problem is not None and all(
-            one is other for one, other in zip(self._problem[:2], problem[:2], strict=True)
-        )
-        return same and self._asked is not None and _alike(self._asked, request.metric)
+        known, asked = self._problem, self._asked
+        if known is None or asked is None:
+            return False
+        here = known.objective is problem.objective and known.constraint is problem.constraint
+        return here and _alike(asked, request.metric)
 
 
 def _metric(problem: Problem, asked: Curvature, uploads: Sequence[Upload]) -> MetricTangent | None:
@@ -225,8 +226,8 @@ def _block(uploads: Sequence[Upload]) -> Array | None:
 
 
 def _alike(one: Curvature, other: Curvature | None) -> bool:
-    if other is None or not np.array_equal(one.point, other.point):
+    if other is None or not same(one.point, other.point):
         return False
     if one[1:-1] != other[1:-1] or (one.among is None) != (other.among is None):
         return False
-    return one.among is None or other.among is None or np.array_equal(one.among, other.among)
+    return one.among is None or other.among is None or same(one.among, other.among)

@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from tether.arrays import Array, Indices, norm
+from tether.arrays import Array, Indices, norm, same
 from tether.engines.sampling import Pass, Stream, batches
 from tether.engines.uploads import Upload, check_form
 from tether.objectives.base import Evaluation, Objective, some_of
@@ -126,7 +126,7 @@ def report(local: Local, seconds: float = 0.0) -> Upload:
         (),
         local.direction,
         evaluation.value,
-        float(misfit @ misfit),
+        float(misfit.dot(misfit)),
         norm(gradient),
         0,
         local.gradients,
@@ -173,8 +173,7 @@ def _bend(worker: Worker, asked: Curvature, local: Local, memory: Memory) -> tup
     if asked.above:
         objective = objective.majorised or objective
     curvature, cost = _second_derivatives(worker, objective, asked)
-    same = memory.curved is not None and np.array_equal(memory.curved, asked.point)
-    if same and memory.above == asked.above:
+    if same(memory.curved, asked.point) and memory.above == asked.above:
         return local._replace(curvature=curvature), memory
     local = local._replace(curvature=curvature, gradients=local.gradients + math.ceil(cost))
     return local, memory._replace(curved=asked.point, above=asked.above)
@@ -232,7 +231,7 @@ def metric_of(dual: Dual) -> Array | float:
 
 def _at_anchor(objective: Objective, anchor: Array, memory: Memory) -> tuple[Memory, int]:
     """Make sure that the full pass at a point is remembered; return what it cost."""
-    if memory.anchor is not None and np.array_equal(memory.anchor, anchor):
+    if same(memory.anchor, anchor):
         if memory.evaluation is None:  # a resumed run: the pass was paid for before
             memory = memory._replace(evaluation=objective.evaluate(anchor))
         return memory, 0

@@ -172,7 +172,9 @@ def curvature_length(request: Request) -> int:
 
 
 def mean(vectors: Sequence[Array]) -> Array:
-    """Return the mean, added up in the order of the workers."""
+    """Return the mean, added up in the order of the workers; of one vector, that vector itself."""
+    if len(vectors) == 1:
+        return vectors[0]
     total = vectors[0].copy()
     for vector in vectors[1:]:
         total += vector

@@ -273,9 +273,8 @@ class AutoAlgorithm(SwitchingAlgorithm[AutoState]):
         """Tell the running method, then look whether another would do better."""
         algorithm, inner = self.running(state)
         inner = algorithm.tell(inner, reply)
-        state = self._with(state, inner)._replace(
-            spent=state.spent + self.costs.of_reply(reply), stage=state.stages + inner.stage
-        )
+        spent = state.spent + self.costs.of_reply(reply)
+        state = self._with(state, inner, spent=spent, stage=state.stages + inner.stage)
         if isinstance(reply, Measured) and reply.complete:
             state = _seen(state, reply)
         if state.running == Running.SKIP and self.skip.exhausted(state.skip):
@@ -370,17 +369,17 @@ class AutoAlgorithm(SwitchingAlgorithm[AutoState]):
     @staticmethod
     def _with_pairs(new: LBFGSState, state: AutoState) -> LBFGSState:
         """Return a state with what L-BFGS has learned of curvature before, which is true of F anywhere."""
-        pairs = state.lbfgs
-        return new._replace(steps=pairs.steps, changes=pairs.changes, images=pairs.changes)
+        pairs = state.lbfgs.pairs
+        return new._replace(pairs=pairs._replace(images=pairs.changes))
 
     def running(self, state: AutoState) -> tuple[Algorithm[Any], Any]:
         """Return the algorithm that runs, and its state."""
         name = FIELDS[Running(state.running)]
         return getattr(self, name), getattr(state, name)
 
-    def _with(self, state: AutoState, inner: Any) -> AutoState:
-        """Return the state with another one of the algorithm that runs."""
-        return state._replace(**{FIELDS[Running(state.running)]: inner})
+    def _with(self, state: AutoState, inner: Any, **changes: Any) -> AutoState:
+        """Return the state with another one of the algorithm that runs, and with more changes."""
+        return state._replace(**{FIELDS[Running(state.running)]: inner}, **changes)
 
     def exhausted(self, state: AutoState) -> bool:
         """Say whether the running method can do no more; after the flagship another goes on."""

@@ -12,6 +12,7 @@ import numpy as np
 
 from tether.arrays import Array, norm
 from tether.methods.base import Algorithm, Method
+from tether.methods.pairs import Pairs
 from tether.methods.parameters import check_settings, positive
 from tether.problem import Facts
 from tether.requests import Gradient, Measured, Reply
@@ -32,9 +33,7 @@ class LBFGSState(NamedTuple):
 
     x: Array
     direction: Array
-    steps: Array  # s_k, newest last
-    changes: Array  # y_k
-    images: Array  # P_M y_k in the metric of the replies; without one, y_k
+    pairs: Pairs
     value: float = math.inf
     gradient: Array | None = None  # P grad F(x); None before the first reply
     image: Array | None = None  # P_M grad F(x), without a metric the same; None: in another metric
@@ -103,8 +102,7 @@ class LBFGSAlgorithm(Algorithm[LBFGSState]):
 
     def start(self, x: Array, clock: int = 0) -> LBFGSState:
         """Begin with no curvature known."""
-        none = np.empty((0, len(x)))
-        return LBFGSState(x=x, direction=np.zeros_like(x), steps=none, changes=none, images=none)
+        return LBFGSState(x=x, direction=np.zeros_like(x), pairs=Pairs.none(len(x)))
 
     def ask(self, state: LBFGSState) -> Gradient:
         """Ask for the projected gradient at the trial point."""
@@ -116,15 +114,17 @@ class LBFGSAlgorithm(Algorithm[LBFGSState]):
         if state.stuck or not reply.complete:  # a mix of gradients from several points is none: ask again
             return state
         if state.gradient is None:
-            return self._turn(state._replace(value=reply.value), reply)
-        before = float(state.gradient @ state.direction)
-        after = float(reply.gradient @ state.direction)
+            return self._turn(reply, state.pairs, state.idle, state.stage)
+        before = float(state.gradient.dot(state.direction))
+        after = float(reply.gradient.dot(state.direction))
         if not _decreases(state, reply, before, after):
             return self._shorten(state, reply.value, before, after)
         steep = after < CURVATURE * before and state.trials < TRIALS
         if steep and not self._shows_scale(state, before, after):
             return _lengthen(state)
-        return self._turn(self._learn(state, reply), reply)
+        idle = state.idle + 1 if _leads_nowhere(state, reply) else 0
+        pairs = Pairs.none(len(state.x)) if idle else self._learned(state, reply)
+        return self._turn(reply, pairs, idle, state.stage + 1)
 
     def _shorten(self, state: LBFGSState, value: float, before: float, after: float) -> LBFGSState:
         """Try a shorter step: the first time one that the growth of curvature allows, where that is known."""
@@ -134,54 +134,44 @@ class LBFGSAlgorithm(Algorithm[LBFGSState]):
             return shorter
         return shorter._replace(length=state.length * math.log1p(reach) / reach)
 
-    def _learn(self, state: LBFGSState, reply: Measured) -> LBFGSState:
-        """Keep the curvature pair of an accepted step, if it has curvature; drop all if they led nowhere."""
+    def _learned(self, state: LBFGSState, reply: Measured) -> Pairs:
+        """Return the curvature pairs with that of an accepted step, if it has curvature."""
         assert reply.gradient is not None and state.gradient is not None
         s, y = state.length * state.direction, reply.gradient - state.gradient
-        noise = SMALLEST_CHANGE * norm(state.gradient)
-        idle = state.idle + 1 if _leads_nowhere(state, reply) else 0
-        state = state._replace(idle=idle, stage=state.stage + 1)
-        if idle:
-            return without_pairs(state)
         change = norm(y)
-        flat = float(s @ y) <= 1e-14 * norm(s) * change or change <= noise
+        flat = float(s.dot(y)) <= 1e-14 * norm(s) * change or change <= SMALLEST_CHANGE * norm(state.gradient)
         if flat or state.image is None:
-            return state
-        steps, changes = self._with(state.steps, s), self._with(state.changes, y)
-        plain = state.images is state.changes and state.image is state.gradient and reply.curved is None
-        images = changes if plain else self._with(state.images, image_of(reply) - state.image)
-        return state._replace(steps=steps, changes=changes, images=images)
+            return state.pairs
+        plain = state.image is state.gradient and reply.curved is None
+        return state.pairs.followed_by(s, y, y if plain else image_of(reply) - state.image, self.memory)
 
-    def _with(self, kept: Array, newest: Array) -> Array:
-        """Return the vectors that are kept, and the newest behind them."""
-        return np.vstack([kept, newest])[-self.memory :]
-
-    def _turn(self, state: LBFGSState, reply: Measured) -> LBFGSState:
+    def _turn(self, reply: Measured, pairs: Pairs, idle: int, stage: int) -> LBFGSState:
         """Choose the next direction at an accepted point."""
         assert reply.gradient is not None
-        image, scale = image_of(reply), 1.0 if reply.curved is not None else self._first_scale(reply)
-        direction = -_inverse_hessian(state, reply.gradient, image, scale)
-        if float(direction @ reply.gradient) >= 0:  # rounding has spoilt the pairs
-            state = without_pairs(state)
-            direction = -scale * image
-        still = norm(reply.gradient) <= GRADIENT_ROUNDING * reply.scale or state.idle >= 2
-        return state._replace(
+        image = image_of(reply)
+        direction = -pairs.inverse(reply.gradient, image) if len(pairs.steps) else None
+        if direction is None or float(direction.dot(reply.gradient)) >= 0:  # rounding has spoilt the pairs
+            pairs = Pairs.none(len(image))
+            direction = -self._first_scale(reply) * image
+        still = norm(reply.gradient) <= GRADIENT_ROUNDING * reply.scale or idle >= 2
+        return LBFGSState(
             x=reply.point,
+            direction=np.zeros_like(direction) if still else direction,
+            pairs=pairs,
             value=reply.value,
             gradient=reply.gradient,
             image=image,
-            direction=np.zeros_like(direction) if still else direction,
             length=1.0,
-            low=0.0,
-            high=math.inf,
-            trials=0,
-            noise=0.0,
+            idle=idle,
             stuck=still,
+            stage=stage,
         )
 
     def _first_scale(self, reply: Measured) -> float:
-        """Return 1/L, or 1 over a bound on it, or where none is known what makes a step short against x."""
+        """Return 1 in a metric; else 1/L, or 1 over a bound on it, or what makes a step short against x."""
         assert reply.gradient is not None
+        if reply.curved is not None:
+            return 1.0
         if self.smoothness is not None:
             return 1.0 / self.smoothness
         if self.facts.smoothness.known:
@@ -191,7 +181,7 @@ class LBFGSAlgorithm(Algorithm[LBFGSState]):
 
     def _shows_scale(self, state: LBFGSState, before: float, after: float) -> bool:
         """Say whether a short first step was long enough to see the curvature, which scales the next one."""
-        first = self.smoothness is None and not len(state.steps)
+        first = self.smoothness is None and not len(state.pairs.steps)
         return first and after - before > -SEEN_CURVATURE * before
 
     def estimate(self, state: LBFGSState) -> Array:
@@ -234,12 +224,6 @@ def image_of(reply: Measured) -> Array:
     return reply.gradient if reply.curved is None else reply.curved.image
 
 
-def without_pairs(state: LBFGSState) -> LBFGSState:
-    """Return the state with all that was learned of curvature forgotten."""
-    none = np.empty((0, len(state.x)))
-    return state._replace(steps=none, changes=none, images=none)
-
-
 def _lengthen(state: LBFGSState) -> LBFGSState:
     """Double the trial for as long as F falls; inside a bracket go half the way to its end."""
     if math.isinf(state.high):
@@ -262,25 +246,3 @@ def _shorter(state: LBFGSState, value: float, before: float, after: float) -> LB
         noise = max(noise, value - state.value - high * after)
     stuck = state.trials >= 2 * TRIALS
     return state._replace(length=guess, high=high, trials=state.trials + 1, noise=noise, stuck=stuck)
-
-
-def _inverse_hessian(state: LBFGSState, gradient: Array, image: Array, scale: float) -> Array:
-    """Apply the two-loop recursion; its first guess P_M is linear, so images of all vectors are at hand."""
-    q, r = gradient.copy(), image.copy()
-    pairs = list(zip(state.steps, state.changes, state.images, strict=True))
-    apart = state.images is not state.changes or image is not gradient  # else r is q until it is scaled
-    kept = []
-    for s, y, z in reversed(pairs):
-        rho = 1.0 / float(s.dot(y))
-        alpha = rho * float(s.dot(q))
-        q -= alpha * y
-        if apart:
-            r -= alpha * z
-        kept.append((s, y, rho, alpha))
-    if pairs:
-        s, y, z = pairs[-1]
-        scale = float(s.dot(y)) / float(y.dot(z))
-    r = scale * (r if apart else q)
-    for s, y, rho, alpha in reversed(kept):
-        r += (alpha - rho * float(y.dot(r))) * s
-    return r

@@ -18,12 +18,11 @@ import math
 from dataclasses import dataclass, field
 from typing import Any, ClassVar, Literal, NamedTuple, final
 
-import numpy as np
-
-from tether.arrays import Array
+from tether.arrays import Array, same
 from tether.curvature import DIAGONAL, FORMS, FULL, KRONECKER
 from tether.methods.base import Algorithm, Method
-from tether.methods.lbfgs import LBFGSAlgorithm, LBFGSState, without_pairs
+from tether.methods.lbfgs import LBFGSAlgorithm, LBFGSState
+from tether.methods.pairs import Pairs
 from tether.methods.parameters import check_choice, check_settings
 from tether.methods.prices import enough_samples, form_or_best, price_of_program, price_of_renewal
 from tether.methods.sequential import FEW_CUTS, FIRST_PATIENCE, SMALLEST_SET, SequentialAlgorithm
@@ -204,7 +203,7 @@ class NewtonAlgorithm(Algorithm[NewtonState]):
         at = request.point if state.fresh else state.metric
         if at is None:
             return request
-        beside = state.inner.changes if state.fresh and not self.exact else None
+        beside = state.inner.pairs.changes if state.fresh and not self.exact else None
         return request._replace(metric=self._curvature(at, state.above), beside=beside)
 
     def _curvature(self, point: Array, above: bool) -> Curvature:
@@ -237,7 +236,7 @@ class NewtonAlgorithm(Algorithm[NewtonState]):
         inner = self.inner.tell(state.inner, reply)
         gone = inner.stage > state.inner.stage
         state = state._replace(inner=inner, spent=state.spent + 1)
-        elsewhere = state.metric is not None and not np.array_equal(state.metric, inner.x)
+        elsewhere = state.metric is not None and not same(state.metric, inner.x)
         if inner.stuck and elsewhere and not state.again:
             return self._renew_here(state)._replace(again=True)
         return self._judged(state, reply.curved.decrement) if gone else state
@@ -247,7 +246,7 @@ class NewtonAlgorithm(Algorithm[NewtonState]):
         images = None if reply.curved is None else reply.curved.images
         before = forgetful(state.inner)
         if images is not None:  # what was learned in the metric before is as good in this one
-            before = state.inner._replace(images=images, image=None)
+            before = state.inner._replace(pairs=state.inner.pairs._replace(images=images), image=None)
         inner = self.inner.tell(before, reply)
         accepted = inner.image is not None
         return state._replace(
@@ -294,7 +293,7 @@ class NewtonAlgorithm(Algorithm[NewtonState]):
         """Ask for second derivatives where the run is; the gradient there is known already."""
         old, new = state.inner, self.inner.start(state.inner.x)._replace(stage=state.stage)
         if not self.exact:
-            new = new._replace(steps=old.steps, changes=old.changes, images=old.images)
+            new = new._replace(pairs=old.pairs)
         return state._replace(inner=new, fresh=True)
 
     def estimate(self, state: NewtonState) -> Array:
@@ -331,4 +330,4 @@ def _is_cut_often(state: LBFGSState) -> bool:
 
 def forgetful(state: LBFGSState) -> LBFGSState:
     """Return the state with no pairs, and none to be made of the gradient in another metric."""
-    return without_pairs(state)._replace(image=None)
+    return state._replace(pairs=Pairs.none(len(state.x)), image=None)

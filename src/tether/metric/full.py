@@ -44,7 +44,7 @@ class FullMetric(Metric):
 
     def __init__(self, matrix: Array, lift: Array | None = None) -> None:
         self.dim = len(matrix)
-        self._scale = _units(np.diag(matrix))
+        self._scale = _units(matrix.diagonal())
         self._unit = matrix / self._scale / self._scale[:, None]  # diag 1
         if not np.isfinite(self._unit).all():
             raise NotFinite("the second derivatives of F are too large or too small to be scaled.")
@@ -190,7 +190,7 @@ def _positive_factor(matrix: Array) -> tuple[Array, float, float]:
 def _is_positive(matrix: Array) -> bool:
     """Say whether a matrix, which is lost, is positive whatever rounding did (Higham 2002, Theorem 10.7)."""
     size = len(matrix)
-    margin = 2.0 * size * (size + 2) * ROUNDING * np.abs(np.diag(matrix))
+    margin = 2.0 * size * (size + 2) * ROUNDING * np.abs(matrix.diagonal())
     _raise_diagonal(matrix, -margin)
     return dpotrf(matrix.T, lower=1, overwrite_a=1)[1] == 0
 

@@ -110,6 +110,8 @@ class Pool:
     def constants(self) -> Constants:
         """Return the same constants; where a worker leaves L open, it is computed when it is asked for."""
         each = [card.constants() for card in self.cards]
+        if len(each) == 1 and self.convex:
+            return each[0]
         if all(isinstance(one, Smoothness) for one in each):
             return self.smoothness
         return OpenSmoothness(
@@ -164,13 +166,13 @@ class Pool:
             work=float(shares @ [one.work for one in each]),
         )
 
-    @property
+    @lazy
     def draws(self) -> int:
         """N', all workers together; 0 if nobody has shares."""
         shared = any(card.draws > 0 for card in self.cards)
         return sum(card.draws or card.n_samples for card in self.cards) if shared else 0
 
-    @property
+    @lazy
     def share(self) -> float:
         """A constant that holds for every share of every worker; 0 if nobody has shares."""
         if not self.draws:

@@ -40,17 +40,17 @@ class Ridge:
     @lazy
     def smallest(self) -> float:
         """By how much the ridge is strongly convex."""
-        return float(np.min(self.weights))
+        return float(self.weights.min() if isinstance(self.weights, np.ndarray) else self.weights)
 
     @lazy
     def largest(self) -> float:
         """How curved it is at most."""
-        return float(np.max(self.weights))
+        return float(self.weights.max() if isinstance(self.weights, np.ndarray) else self.weights)
 
     @lazy
     def mean(self) -> float:
         """The mean of the l_j."""
-        return float(np.mean(self.weights))
+        return float(self.weights.mean() if isinstance(self.weights, np.ndarray) else self.weights)
 
     @lazy
     def common(self) -> float:

@@ -58,10 +58,10 @@ class Budgets(NamedTuple):
         gradients = math.inf
         if self.max_passes is not None:
             gradients = self.max_passes * facts.n_samples - run.counts.gradients
-        left, status = min((gradients, Status.MAX_PASSES), (affordable, Status.MAX_SECONDS), key=_amount)
         if isinstance(question.request, Gradient):
             price = price_of_gradient(question.request, facts)
             return (question, None) if price <= gradients else (None, Status.MAX_PASSES)
+        left, status = min((gradients, Status.MAX_PASSES), (affordable, Status.MAX_SECONDS), key=_amount)
         step = price_of_step(question.request, facts)
         if step * question.request.steps <= left:
             return question, None

@@ -1,7 +1,7 @@
 """The end of a run: its best point, measured exactly in the user's own problem, becomes a `Solution`."""
 
 import math
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -83,7 +83,7 @@ class Closing:
         if run.best is not None and status in SETTLED_ENDINGS:
             return run
         run, reply = self.conversation.measure(run, self.conversation.estimate(run))
-        rows.append(self.record.row(run, reply, self.judge.accuracy_of(run).gap(reply)))
+        rows.append(self.record.row(run, reply, self.judge.gap(run, reply)))
         return run
 
     def _exact(self, run: Run, best: Incumbent, rows: list[Row]) -> tuple[Run, Incumbent]:
@@ -129,7 +129,7 @@ class Closing:
         over = ending.status is Status.EXHAUSTED or self._accuracy(run).is_met(best)
         if ending.status is Status.DIVERGED or not over:
             return run, ending
-        if math.isfinite(replace(self._accuracy(run), floor=-math.inf).gap(best)):
+        if math.isfinite(self._accuracy(run)._replace(floor=-math.inf).gap(best)):
             return run, ending  # curvature shows a minimum
         direction = self._direction_of_fall(run.best.x, run.trail)
         if direction is not None:

@@ -31,14 +31,16 @@ class Counts(NamedTuple):
 
     def plus(self, work: Work, stages: int) -> "Counts":
         """Return the counts after the work of one of the method's requests."""
-        return self._replace(
-            steps=self.steps + work.steps,
-            stages=stages,
-            rounds=self.rounds + work.rounds,
-            projections=self.projections + work.projections,
-            gradients=self.gradients + work.gradients,
-            sent=self.sent + work.sent,
-            received=self.received + work.received,
+        return Counts(
+            self.steps + work.steps,
+            stages,
+            self.rounds + work.rounds,
+            self.projections + work.projections,
+            self.gradients + work.gradients,
+            self.sent + work.sent,
+            self.received + work.received,
+            self.audits,
+            self.audit_gradients,
         )
 
     def plus_audit(self, work: Work) -> "Counts":

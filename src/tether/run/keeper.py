@@ -19,7 +19,7 @@ from tether.run.turn import Run
 
 log = logging.getLogger("tether")
 
-FORMAT = 8
+FORMAT = 9
 WORDS = {
     "method": "another method",
     "seed": "another seed",

@@ -90,7 +90,7 @@ class Supervisor:
             self.clock.saw(reply.work.gradients, time.perf_counter() - self.asked)
         self.verdict = self._engine.agree(partial(self._decision, run, reply, question), Verdict)
         run = self._in_view_of(run, reply)
-        gap = self.judge.accuracy_of(run).gap(reply) if isinstance(reply, Measured) else math.nan
+        gap = self.judge.gap(run, reply) if isinstance(reply, Measured) else math.nan
         facts = self.conversation.facts
         self.record.add(run, reply, gap, self.budgets.fraction(run.counts, run.seconds, facts))
         if not question.cut_by and self.verdict.status != Status.DIVERGED.name:
@@ -170,7 +170,7 @@ class Supervisor:
         if best is None:
             x, value, gap = self.conversation.estimate(run), math.nan, math.nan
         else:
-            x, value, gap = best.x, best.value, self.judge.accuracy_of(run).gap(best)
+            x, value, gap = best.x, best.value, self.judge.gap(run, best)
         return self.listener.hear(self.way.lift(x), value, gap, run.counts, seconds)
 
     def _in_view_of(self, run: Run, reply: Reply) -> Run:

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from tether.arrays import Array
+from tether.arrays import Array, same
 from tether.engines.base import Engine, MemoryLost
 from tether.methods import Algorithm
 from tether.needs import Need
@@ -112,12 +112,12 @@ class Conversation:
                 run = self._anew(run)
                 return self.turn(run, self.next_question(run))
             if question.audit:
-                run = run._replace(counts=run.counts.plus_audit(reply.work))
+                run = run._replace(counts=run.counts.plus_audit(reply.work), requests=run.requests + 1)
             else:
                 run = self._told(run, reply, memory)
             if reply.hold is not None:
                 run = run._replace(hold=reply.hold)
-        run = self._decided(run._replace(requests=run.requests + 1))
+        run = self._decided(run)
         return (self.noted(run, reply) if isinstance(reply, Measured) else run), reply
 
     def rehearse(self, run: Run, walk: Descend, steps: int) -> int:
@@ -145,7 +145,7 @@ class Conversation:
 
     def is_measured(self, run: Run) -> bool:
         """Say whether the method's current estimate is the point where F was last measured."""
-        return _same(run.measured, self.estimate(run))
+        return same(run.measured, self.estimate(run))
 
     def packed(self, run: Run) -> Run:
         """Return a run as it goes into a checkpoint, with the memory of all workers."""
@@ -158,23 +158,21 @@ class Conversation:
     def noted(self, run: Run, reply: Measured) -> Run:
         """Remember what was measured, and the best point of all."""
         refers = self._is_reference(run, reply)
-        run = run._replace(reference=Reference.at(reply)) if refers else run
         aside = refers and self.refers  # no point of the run
-        finite = reply.complete and math.isfinite(reply.value) and math.isfinite(reply.certificate)
-        confirmed = run.confirm is not None and _same(run.confirm, reply.point)
-        run = run._replace(
-            first=reply.value if run.first is None and not aside else run.first,
-            audited=run.counts.gradients,
-            measured=reply.point,
-            confirm=None if confirmed else run.confirm,
-        )
-        if not finite:
-            return run
-        best = better(Incumbent.at(reply), run.best)
+        seen: dict[str, Any] = {
+            "reference": Reference.at(reply) if refers else run.reference,
+            "first": reply.value if run.first is None and not aside else run.first,
+            "audited": run.counts.gradients,
+            "measured": reply.point,
+            "confirm": None if same(run.confirm, reply.point) else run.confirm,
+        }
+        if not (reply.complete and math.isfinite(reply.value) and math.isfinite(reply.certificate)):
+            return run._replace(**seen)
+        seen["best"] = better(Incumbent.at(reply), run.best)
         if aside:
-            return run._replace(best=best)
+            return run._replace(**seen)
         run = run._replace(
-            best=best,
+            **seen,
             progress=run.progress.after(reply),
             trail=Trail.after(run.trail, reply) if self._may_recede else None,
             lowest=max(run.lowest, self._lowest_value(reply)),
@@ -196,18 +194,25 @@ class Conversation:
         if run.reference is not None:
             return False
         if self.refers and self.origin is not None:
-            return _same(self.origin(), reply.point)
+            return same(self.origin(), reply.point)
         return self.origin is None or self.facts.smoothness.convexity == 0
 
     def _told(self, run: Run, reply: Reply, memory: Any) -> Run:
         """Have the method hear the answer; notice where its stages no longer move the estimate."""
-        before, state = run.state.stage, self.algorithm.tell(run.state, reply)
-        run = run._replace(state=state, memory=memory, counts=run.counts.plus(reply.work, state.stage))
-        if state.stage == before:
-            return run
-        here = self.estimate(run)
-        stays = _same(run.stage_end, here) and self.algorithm.settled(state)
-        return run._replace(stage_end=here, still=run.still + 1 if stays else 0)
+        state = self.algorithm.tell(run.state, reply)
+        here, still = run.stage_end, run.still
+        if state.stage != run.state.stage:
+            here = self.algorithm.estimate(state)
+            stays = same(run.stage_end, here) and self.algorithm.settled(state)
+            still = run.still + 1 if stays else 0
+        return run._replace(
+            state=state,
+            memory=memory,
+            counts=run.counts.plus(reply.work, state.stage),
+            requests=run.requests + 1,
+            stage_end=here,
+            still=still,
+        )
 
     def _decided(self, run: Run) -> Run:
         """Write down what was chosen to run next, if that is something else than before."""
@@ -246,7 +251,7 @@ class Conversation:
 def price_of_gradient(request: Gradient, facts: Facts) -> float:
     """Return the component gradients that a full gradient costs, with second derivatives taken there."""
     metric = request.metric
-    if metric is None or not np.array_equal(metric.point, request.point):
+    if metric is None or not same(metric.point, request.point):
         return float(facts.n_samples)
     return facts.n_samples * (1.0 + metric.share * price_of(metric, facts.second_order))
 
@@ -258,7 +263,3 @@ def price_of_step(walk: Descend, facts: Facts) -> float:
         return float(each * facts.n_samples)
     workers = max(1, round(walk.participation * facts.n_workers))
     return float(each * workers * walk.batch_size)
-
-
-def _same(one: Array | None, other: Array) -> bool:
-    return one is not None and (one is other or np.array_equal(one, other))

@@ -2,7 +2,7 @@
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -45,8 +45,7 @@ class Verdict(NamedTuple):
         return not self.status
 
 
-@dataclass(frozen=True)
-class Accuracy:
+class Accuracy(NamedTuple):
     """What is good enough.
 
     A point is accurate when the bound on its gap is at most tol, or rtol times the size of F. Without strong
@@ -130,7 +129,7 @@ class Accuracy:
 
     def without_convexity(self) -> "Accuracy":
         """Return what is good enough where nothing is known of a minimum."""
-        return replace(self, convexity=0.0, floor=-math.inf)
+        return self._replace(convexity=0.0, floor=-math.inf)
 
     def shortfall(self, point: Incumbent, gap: float) -> str:
         """Say what was reached instead of what was asked for."""
@@ -150,9 +149,15 @@ class Judge:
 
     def accuracy_of(self, run: Run) -> Accuracy:
         """Return what is good enough for what has been seen of F."""
-        known = run.reference is not None
-        accuracy = replace(self.accuracy, reference=run.reference) if known else self.accuracy
-        return accuracy.without_convexity() if run.nonconvex else accuracy
+        accuracy = self._plain(run)
+        return accuracy if run.reference is None else accuracy._replace(reference=run.reference)
+
+    def gap(self, run: Run, point: Measured | Incumbent) -> float:
+        """Return the bound on the gap at a measured point, after what has been seen of F."""
+        return self._plain(run).gap(point)
+
+    def _plain(self, run: Run) -> Accuracy:
+        return self.accuracy.without_convexity() if run.nonconvex else self.accuracy
 
     def before(self, run: Run) -> Status | None:
         """Say whether a run that goes on from its checkpoint has nothing left to do."""
@@ -163,7 +168,7 @@ class Judge:
 
     def after(self, run: Run, reply: Reply) -> tuple[Status | None, str]:
         """Say what a turn led to, and more about it in words."""
-        if not self.algorithm.recovers(run.state) and has_diverged(reply, run.first):
+        if has_diverged(reply, run.first) and not self.algorithm.recovers(run.state):
             return Status.DIVERGED, f" (after {run.counts.rounds} rounds); {self.algorithm.remedy()}"
         if isinstance(reply, Measured) and reply.complete:
             if reply.gradient is not None and self._is_met(run, reply):
@@ -212,9 +217,9 @@ class Judge:
 
     def _falls_for_ever(self, run: Run, reply: Measured) -> bool:
         """Say whether F has no minimum."""
-        if self.accuracy_of(run).convexity > 0 or run.first is None:
+        if run.first is None or not falls_for_ever(reply, run.first, run.lowest):
             return False
-        return falls_for_ever(reply, run.first, run.lowest)
+        return self._plain(run).convexity == 0
 
     def _suspicion(self, run: Run) -> str:
         """Say what a method that came to its end far out may have met."""
