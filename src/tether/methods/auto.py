@@ -16,15 +16,14 @@ from dataclasses import dataclass, field
 from typing import Any, ClassVar, NamedTuple, final
 
 from tether.arrays import Array
-from tether.curvature import DIAGONAL, FULL, KRONECKER
 from tether.lazy import lazy
 from tether.methods.anderson import AndersonAlgorithm, AndersonState
 from tether.methods.base import Algorithm, Choice, Method
 from tether.methods.beyond_planes import FLAGSHIP, WAITING, BeyondAlgorithm
 from tether.methods.costs import Costs
+from tether.methods.first import CHEAP_NEWTON, are_even, first_of, has_cheap_diagonal, unfit_for_walks
 from tether.methods.lbfgs import LBFGS, LBFGSAlgorithm, LBFGSState
 from tether.methods.newton import Newton, NewtonAlgorithm, NewtonState
-from tether.methods.prices import work_of_request, work_of_sample
 from tether.methods.reasons import FIELDS, PACES, TITLES, WORDS, Reason, Running
 from tether.methods.sequential import SequentialAlgorithm
 from tether.methods.switching import SwitchingAlgorithm
@@ -32,19 +31,6 @@ from tether.needs import Need
 from tether.problem import Facts
 from tether.requests import Measured, Reply
 
-FEW_SAMPLES = 1_000  # below which stages of stochastic steps do not pay
-DEAREST_STEP = 1e6  # nanoseconds: steps of Newton's method that take less need no conversation
-CHEAP_STEP = 15.0  # what one step of it may cost to go first, where that is all it takes, ...
-SINGLE_STEP = 80.0  # ... or this unless data are even: then a few iterations of L-BFGS do
-CHEAP_NEWTON = 45.0  # what all of them may cost to go first, unless data are even
-EVEN = 1.15  # spread of the directions of even data
-CHEAP_DIAGONAL = 10.0  # requests: the diagonal of the Hessian that is worth having from the start, ...
-DIFFICULT = 8.0  # ... where L / (mu N) is at least this, so that small steps do little in a few passes, ...
-CURVED = 2.0  # ... or this where there are none, so that it is not l2 that curves F, ...
-UNEQUAL = 10.0  # ... and F is curved so much more along one variable than along most
-DEAR_ROUND = 0.5  # of an iteration of L-BFGS: rounds that are worth saving by small steps
-CHEAP_METRIC = 5.0  # passes: a metric that costs no more is worth having from the start
-INTERPRETED = 8.5  # times the work of a sample in a pass: steps that take longer do not pay
 GOOD_PACE = math.log(10.0) / 6.0  # gain of the certificate by cost that needs no comparison
 LARGEST_PROGRAM = 1_500  # variables up to which quadratic programs with a dense Hessian are quick
 REST = 0.7  # of what Newton's method costs, from where L-BFGS has got that only was to have a try
@@ -110,7 +96,7 @@ class Auto(Method):
             return None
         if _programs_fit(facts):
             return Choice(algorithm.words, "quadratic programs with the Hessian are quick")
-        unfit = _unfit_for_walks(facts)
+        unfit = unfit_for_walks(facts)
         return Choice(algorithm.words, WORDS[Reason.MANY_SAMPLES if unfit is None else unfit])
 
     def prepare(self, facts: Facts) -> "AutoAlgorithm | Algorithm[Any]":
@@ -118,38 +104,9 @@ class Auto(Method):
         if facts.kinks:
             return _beyond_planes(facts)
         newton = _newton(facts)
-        costs, unfit = Costs.of(facts, newton), _unfit_for_walks(facts)
-        first = _first(facts, newton, costs, unfit)
+        costs, unfit = Costs.of(facts, newton), unfit_for_walks(facts)
+        first = first_of(facts, newton, costs, unfit)
         return AutoAlgorithm(facts=facts, newton=newton, first=first, walks=unfit is None, costs=costs)
-
-
-def _first(
-    facts: Facts, newton: NewtonAlgorithm | None, costs: Costs, unfit: Reason | None
-) -> tuple[Running, Reason]:
-    """Return the method to begin with, and what speaks for it."""
-    if (costs.single and costs.newton <= CHEAP_STEP) or is_quick(newton, facts):
-        return Running.NEWTON, Reason.CHEAP_CURVATURE
-    if _has_cheap_metric(newton) or _has_cheap_hessian(newton, costs):
-        if _are_even(facts):
-            return Running.LBFGS, Reason.EVEN_DATA
-        return Running.NEWTON, Reason.CHEAP_CURVATURE
-    difficult = DIFFICULT if unfit is None else CURVED
-    if _has_cheap_diagonal(newton) and _is_unequal(facts) and facts.contrast().passes >= difficult:
-        return Running.NEWTON, Reason.UNEQUAL_COLUMNS
-    if unfit is not None:
-        return Running.LBFGS, unfit
-    if newton is not None and newton.form != DIAGONAL:
-        return Running.LBFGS, Reason.MANY_VARIABLES
-    if costs.a_round < DEAR_ROUND and facts.contrast().passes >= DIFFICULT:
-        return Running.LBFGS, Reason.SMALL_STEPS
-    return Running.SKIP, Reason.MANY_SAMPLES
-
-
-def is_quick(newton: NewtonAlgorithm | None, facts: Facts) -> bool:
-    """Say whether there is the Hessian, and a step with it takes no longer than talking about it."""
-    if newton is None or not newton.exact or newton.form != FULL:
-        return False
-    return (1.0 + newton.price) * work_of_request(facts) <= DEAREST_STEP
 
 
 def _beyond_planes(facts: Facts) -> Algorithm[Any]:
@@ -157,7 +114,7 @@ def _beyond_planes(facts: Facts) -> Algorithm[Any]:
 
     Where nothing but equations ties variables together, both are at hand and take turns.
     """
-    if _programs_fit(facts) or _unfit_for_walks(facts) is not None:
+    if _programs_fit(facts) or unfit_for_walks(facts) is not None:
         return Newton().prepare(facts)
     if facts.couples or not math.isfinite(facts.second_order.among):
         return FLAGSHIP.prepare(facts)
@@ -170,45 +127,6 @@ def _programs_fit(facts: Facts) -> bool:
     """Say whether the Hessian is not too large for quadratic programs."""
     known = facts.second_order
     return known.separable or (math.isfinite(known.full) and facts.dim <= LARGEST_PROGRAM)
-
-
-def _has_cheap_metric(newton: NewtonAlgorithm | None) -> bool:
-    """Say whether a Kronecker metric, which saves most iterations of L-BFGS, costs but a few."""
-    return newton is not None and newton.form == KRONECKER and newton.price <= CHEAP_METRIC
-
-
-def _has_cheap_hessian(newton: NewtonAlgorithm | None, costs: Costs) -> bool:
-    """Say whether there is the Hessian itself, and all that is likely to be needed costs little."""
-    most = SINGLE_STEP if costs.single else CHEAP_NEWTON
-    return newton is not None and newton.exact and costs.newton <= most
-
-
-def _has_cheap_diagonal(newton: NewtonAlgorithm | None) -> bool:
-    """Say whether there is but the diagonal of the Hessian, and costs a few passes with its factorisation."""
-    if newton is None or newton.exact:
-        return False
-    return newton.form == DIAGONAL and newton.price <= CHEAP_DIAGONAL
-
-
-def _are_even(facts: Facts) -> bool:
-    """Say whether rows point anywhere alike, so that L-BFGS needs few iterations."""
-    return facts.contrast().spread < EVEN
-
-
-def _is_unequal(facts: Facts) -> bool:
-    """Say whether some variables bend F much more than most."""
-    return facts.contrast().columns >= UNEQUAL
-
-
-def _unfit_for_walks(facts: Facts) -> Reason | None:
-    """Say what speaks against the flagship."""
-    if facts.n_samples < FEW_SAMPLES:
-        return Reason.FEW_SAMPLES
-    if facts.natural_batch >= facts.local_samples:
-        return Reason.WHOLE_BATCHES
-    if facts.step_work > INTERPRETED * work_of_sample(facts):
-        return Reason.INTERPRETED_STEPS
-    return None if facts.smoothness.exact else Reason.ESTIMATED_SMOOTHNESS
 
 
 def _newton(facts: Facts) -> NewtonAlgorithm | None:
@@ -312,7 +230,7 @@ class AutoAlgorithm(SwitchingAlgorithm[AutoState]):
         cheap = self.costs.newton <= CHEAP_NEWTON
         rest = (REST if cheap else 1.0) * self.costs.longest
         late = state.spent >= PATIENCE * self.costs.newton
-        return rest < left and (late or (rest <= NEAR and self._has_hessian and not _are_even(self.facts)))
+        return rest < left and (late or (rest <= NEAR and self._has_hessian and not are_even(self.facts)))
 
     def _is_worth(self, other: Running, before: float, pace: float, left: float) -> bool:
         """Say whether another method was quicker, or is worth a trial where it has not run yet."""
@@ -334,7 +252,7 @@ class AutoAlgorithm(SwitchingAlgorithm[AutoState]):
     @property
     def _has_diagonal(self) -> bool:
         """Whether Newton's method has the diagonal of the Hessian, which costs as little as L-BFGS does."""
-        return _has_cheap_diagonal(self.newton)
+        return has_cheap_diagonal(self.newton)
 
     def _left(self, state: AutoState, reply: Reply, pace: float) -> float:
         """Guess what is left to pay for a gap of a millionth of F, at a pace."""

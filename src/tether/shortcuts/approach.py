@@ -18,7 +18,8 @@ from scipy.linalg.lapack import dpotrf, dpotrs
 
 from tether.arrays import Array, norm
 from tether.constraints import Constraint, Unconstrained
-from tether.methods.auto import AutoAlgorithm, is_quick
+from tether.methods.auto import AutoAlgorithm
+from tether.methods.first import is_quick
 from tether.methods.newton import NewtonAlgorithm
 from tether.methods.prices import work_of_request, work_of_sample
 from tether.metric import NotFinite

@@ -20,8 +20,8 @@ from scipy.linalg import qr
 
 from tether.arrays import Array
 from tether.constraints import Affine, Constraint, Range, Unconstrained
-from tether.methods.auto import FEW_SAMPLES
 from tether.methods.base import Choice
+from tether.methods.first import FEW_SAMPLES
 from tether.objectives import GLM
 from tether.objectives.design import BLOCK, COMPILE_FROM, Design, WithOnes
 from tether.problem import Facts, Problem
