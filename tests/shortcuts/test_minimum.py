@@ -1,6 +1,7 @@
 """Quadratics solved by one factorisation: every form of H on every kind of set, and the certified gap."""
 
 import math
+from fractions import Fraction
 
 import numpy as np
 import pytest
@@ -13,6 +14,7 @@ from scipy.sparse.linalg import aslinearoperator
 import tether
 from tether.constraints.algebra.sparse import HOPELESS_WORK
 from tether.metric.blocks import blocks_of
+from tether.metric.full import FullMetric
 from tether.shortcuts import minimum, optimality_system
 from tether.shortcuts.known_multipliers import WithMultipliers
 from tether.shortcuts.optimality_system import minimum_of
@@ -114,6 +116,48 @@ def test_the_gap_is_that_of_any_feasible_point_and_never_below(seed, form, kind)
     assert truth * (1 - 1e-12) <= gap <= truth * (1 + 1e-4) + 1e-12
     if math.isfinite(found.stretch):  # the convexity of F on the set is no less than said
         assert 1.0 / found.stretch <= (1 + 1e-9) * np.linalg.eigvalsh(Z.T @ H @ Z).min()
+
+
+def exact_gap(H, A, gradient):
+    """<g, P_H g> / 2 in fractions."""
+    size = len(H) + len(A)
+    rows = [[Fraction(0)] * (size + 1) for _ in range(size)]
+    for (i, j), entry in np.ndenumerate(H):
+        rows[i][j] = Fraction(float(entry))
+    for (i, j), entry in np.ndenumerate(A):
+        rows[len(H) + i][j] = rows[j][len(H) + i] = Fraction(float(entry))
+    for i, entry in enumerate(gradient):
+        rows[i][size] = Fraction(float(entry))
+    for k in range(size):
+        pivot = next(i for i in range(k, size) if rows[i][k])
+        rows[k], rows[pivot] = rows[pivot], rows[k]
+        rows[k] = [entry / rows[k][k] for entry in rows[k]]
+        for i in range(size):
+            if i != k and rows[i][k]:
+                rows[i] = [a - rows[i][k] * b for a, b in zip(rows[i], rows[k], strict=True)]
+    return float(sum(Fraction(float(g)) * rows[i][size] for i, g in enumerate(gradient)) / 2)
+
+
+@pytest.mark.parametrize("kind", ["Affine, dense", "Affine, sparse"])
+@pytest.mark.parametrize("decades", [3, 4])
+def test_the_gap_is_not_below_whatever_the_units_of_variables(kind, decades):
+    """Units so different that a product with the gradient would lose what rounding leaves of it."""
+    for seed in range(12):
+        rng = np.random.default_rng(seed)
+        units = 10.0 ** rng.uniform(-decades, decades, P)
+        H, g = _definite(rng) * np.outer(units, units), rng.standard_normal(P)
+        constraint = SETS[kind](rng)
+        rows = constraint.equations[0]
+        A = np.asarray(rows.toarray() if sparse.issparse(rows) else rows)
+        found = minimum_of(tether.Quadratic(matrix=H / 2, linear=g), constraint)
+        point = constraint.project(found.point + rng.standard_normal(P))
+        tangent = constraint.tangent(H @ point + g)
+        truth = exact_gap(H, A, tangent)
+        assert truth * (1 - 1e-12) <= found.gap(tangent, 0.0) <= 1.02 * truth
+        metric = constraint.in_metric(FullMetric(H))
+        image, decrement = metric.along(tangent)
+        assert 2 * truth * (1 - 1e-6) <= decrement <= 2.04 * truth
+        np.testing.assert_array_equal(image, metric.tangent(tangent))
 
 
 @pytest.mark.parametrize("seed", range(5))

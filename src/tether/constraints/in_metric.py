@@ -17,6 +17,7 @@ from tether.metric.diagonal import DiagonalMetric
 ROUNDED_SHARE = 1e-9
 SETTLED_SHARE = 1e-15  # of a point's length in the metric: by less than this nothing is worth to be moved
 TANGENT_ERROR = 1e-15  # by which a direction may miss the tangent space, relative to its length
+ROUNDING = 2.0 * float(np.finfo(float).eps)  # of a projection, beside the condition of rows
 
 
 class MetricTangent:
@@ -69,7 +70,30 @@ class MetricTangent:
 
     def tangent(self, gradient: Array) -> Array:
         """Return P_M g, the tangent direction u with u^T M v = g^T v for all tangent v."""
-        whitened = self._whitened(gradient)
+        return self.along(gradient)[0]
+
+    def along(self, gradient: Array) -> tuple[Array, float]:
+        """Return P_M g, and <g, P_M g> as `decrement` has it."""
+        whole = self.metric.whiten(np.asarray(gradient, dtype=float))
+        whitened = self._onto(whole)
+        return self._tangent(whitened), self._square(whole, whitened)
+
+    def decrement(self, gradient: Array) -> float:
+        """Return <g, P_M g>, with what rounding may hide of it.
+
+        It is a square, that of P R^T g. As a product with g it would lose twice as many digits where units
+        differ, because R^T g then may be much longer than its projection.
+        """
+        whole = self.metric.whiten(np.asarray(gradient, dtype=float))
+        return self._square(whole, self._onto(whole))
+
+    def _square(self, whole: Array, whitened: Array) -> float:
+        rows = self._within.rows
+        hidden = ROUNDING * norm(whole) * (1.0 if rows is None else rows.condition)
+        return (norm(whitened) + hidden) ** 2
+
+    def _tangent(self, whitened: Array) -> Array:
+        """Return the direction R w, and see to it that it is tangent."""
         direction = self.metric.colour(whitened if self._refines else self._within.onto(whitened))
         if self._space.miss(direction) <= TANGENT_ERROR:
             return direction
@@ -101,7 +125,10 @@ class MetricTangent:
 
     def _whitened(self, gradient: Array) -> Array:
         """Return R^-1 P_M g; what rounding of g leaves in it is gone when it is projected once more."""
-        w = self._within.onto(self.metric.whiten(np.asarray(gradient, dtype=float)))
+        return self._onto(self.metric.whiten(np.asarray(gradient, dtype=float)))
+
+    def _onto(self, whole: Array) -> Array:
+        w = self._within.onto(whole)
         if not np.isfinite(w).all():
             raise NotFinite("a direction in the metric of second derivatives is infinite or not a number.")
         return w

@@ -54,11 +54,10 @@ class Projector(NamedTuple):
         if self.metric is None or self.asked is None:
             return None
         try:
-            image, images = self.metric.tangent(tangent), self._images(request.beside)
+            (image, decrement), images = self.metric.along(tangent), self._images(request.beside)
         except NotFinite:
             return None
-        decrement = float(tangent @ image)
-        if decrement < 0.0:
+        if float(tangent.dot(image)) < 0.0:
             return None
         exact = self.metric.exact and self.asked.share >= 1.0
         concordance = self.asked.concordance if exact else math.inf

@@ -30,6 +30,7 @@ from tether.metric.full import FullMetric
 from tether.objectives.symmetric import diagonal_of
 
 Map = Callable[[Array], Array]
+Form = Callable[[Array], float]
 
 SMALL_SIZE = 60  # variables up to which a dense factorisation takes less time than to look for blocks
 MEDIUM_SIZE = 300  # variables from which on a sparse factorisation of a thin matrix is quicker
@@ -47,7 +48,7 @@ class Minimum(NamedTuple):
 
     point: Array
     normal: Array  # the gradient there, a combination of rows
-    image: Map  # P_H
+    square: Form  # <g, P_H g> of a gradient
     stretch: float  # the norm of P_H from above, as probes tell; infinite: H may not be positive on the set
     multipliers: Array | None = None  # of the rows of the set's equations, where they are worth to be kept
     error: float = 1e-6  # relative, of decrements, about
@@ -56,7 +57,7 @@ class Minimum(NamedTuple):
         """Return a bound on F - F* where the tangent gradient is this and ||grad F|| the scale; NaN: none."""
         if not math.isfinite(self.stretch):
             return math.nan
-        decrement = max(0.0, float(gradient @ self.image(gradient)))
+        decrement = max(0.0, self.square(gradient))
         hidden = ROUNDED_SLOPE * scale * math.sqrt(self.stretch)
         return 0.5 * ((1.0 + self.error) * math.sqrt(decrement) + hidden) ** 2
 
@@ -79,7 +80,7 @@ def minimum_in_metric(matrix: Any, linear: Array, constraint: Constraint, second
     normal = matrix @ point + linear
     unique = isinstance(constraint, Flow) or constraint.independent
     multipliers = (within.multipliers(normal) if multipliers is None else multipliers) if unique else None
-    return Minimum(point, normal, within.direction, stretch, multipliers, within.metric.error)
+    return Minimum(point, normal, within.decrement, stretch, multipliers, within.metric.error)
 
 
 def _minimum(
@@ -105,7 +106,11 @@ def _nearest_point(curvature: float, linear: Array, constraint: Constraint) -> M
     """Return the minimum where H is a multiple of the identity: the set's own projections find it."""
     point = constraint.project(-linear / curvature)
     normal = curvature * point + linear
-    return Minimum(point, normal, lambda v: constraint.tangent(v) / curvature, 1.0 / curvature)
+
+    def square(gradient: Array) -> float:
+        return float(np.square(constraint.tangent(gradient)).sum()) / curvature
+
+    return Minimum(point, normal, square, 1.0 / curvature)
 
 
 def metric_of_matrix(matrix: Any) -> Metric | None:

@@ -172,7 +172,12 @@ def _minimum_by_system(matrix: Any, linear: Array, rows: Any, b: Array, seconds:
     stretch = norm_of(system.rough_image, len(linear))
     flat = not stretch * system.unit * system.shift <= FLAT_SHARE
     normal = matrix @ point + linear
-    return Minimum(point, normal, system.image, np.inf if flat else stretch, -multipliers)
+
+    def square(gradient: Array) -> float:
+        direction = system.image(gradient)
+        return float(direction @ (matrix @ direction))  # as a product with the gradient it has fewer digits
+
+    return Minimum(point, normal, square, np.inf if flat else stretch, -multipliers)
 
 
 def _system(matrix: Any, rows: Any, seconds: float) -> System | None:

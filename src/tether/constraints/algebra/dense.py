@@ -87,6 +87,11 @@ class DenseRows(Rows):
         q = _reflected(whole, tau)
         return Bases(q[:, :rank], triangle, kept, q[:, rank:])
 
+    @lazy
+    def condition(self) -> float:  # type: ignore[override]
+        """How far the rows that are kept are from dependent."""
+        return condition_of(self._bases.triangle)
+
     @property
     def _tolerance(self) -> float:
         return max(DEPENDENCE_TOLERANCE, float(np.finfo(float).eps) * max(self.shape))
@@ -140,6 +145,11 @@ def _reflected(vectors: Array, factors: Array) -> Array:
 def _solved(triangle: Array, right: Array, transposed: bool = False) -> Array:
     """Return R^-1 y or R^-T y for an upper triangle R."""
     return dtrtrs(triangle, right, trans=int(transposed))[0] if len(right) else right
+
+
+def condition_of(triangle: Array) -> float:
+    """Return about the condition number of an upper triangle."""
+    return 1.0 / max(float(dtrcon(triangle)[0]), DEPENDENCE_TOLERANCE) if len(triangle) else 1.0
 
 
 def onto(basis: Array, v: Array) -> Array:

@@ -5,7 +5,7 @@ from scipy.linalg.blas import dgemv
 from scipy.linalg.lapack import dpotrs
 
 from tether.arrays import Array
-from tether.constraints.algebra.dense import UnitGram, unit_gram
+from tether.constraints.algebra.dense import UnitGram, condition_of, unit_gram
 from tether.constraints.algebra.rows import Fit, Rows
 
 WIDTH = 20  # times as many columns as rows make rows long
@@ -24,7 +24,7 @@ class GramRows(Rows):
         self._columns, self._stretch, self._factor = matrix.T, stretch, gram.factor
         self.shape = (matrix.shape[0], matrix.shape[1])
         self.scale, self.rank = gram.scale, matrix.shape[0]
-        self.work = 4.0 * matrix.size
+        self.work, self.condition = 4.0 * matrix.size, condition_of(gram.factor)
 
     def apply(self, x: Array) -> Array:
         """Return A x."""

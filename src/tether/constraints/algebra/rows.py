@@ -31,6 +31,7 @@ class Rows(ABC):
     independent: bool = False  # no row is near the span of the others for certain, so that any b will do
     refines: bool = False  # `tangent` projects twice, vectors or columns side by side
     work: float = math.inf  # numbers that a projection reads; infinite where nobody knows
+    condition: float = 1e3  # of rows at unit length, about, by which rounding of a projection grows
 
     @abstractmethod
     def apply(self, x: Array) -> Array:
