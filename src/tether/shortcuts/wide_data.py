@@ -1,0 +1,178 @@
+"""Project wide data once: a linear model with fewer samples than variables becomes as narrow as it is high.
+
+What a point has beyond the tangent parts of all rows, and the shortest solution c of A x = b, changes no
+prediction and only makes it longer. So with a ridge every minimum is x = B v, where B is an orthonormal basis
+of these (see `row_span`), and Newton's method in v takes cheap steps. An intercept with a ridge of its own, or
+none, is a coordinate of its own.
+"""
+
+import math
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from tether.arrays import Array, norm
+from tether.constraints import Constraint, Unconstrained
+from tether.methods import Newton
+from tether.methods.base import Choice
+from tether.methods.costs import UNKNOWN_ROUND, UNKNOWN_ROWS
+from tether.methods.prices import TALK
+from tether.objectives import GLM
+from tether.objectives.design import WithOnes
+from tether.problem import Facts
+from tether.requests import Work
+from tether.shortcuts.narrowed import Narrowed, is_at_hand, is_dense, narrowed, shortest_solution, stored
+from tether.shortcuts.optimality_system import BUDGET_SHARE, minimum_of
+from tether.shortcuts.row_span import RowSpan, predictions, rounded_pivot, span_of
+from tether.shortcuts.way import Way
+
+MEMORY_SHARE = 0.3  # of the data's memory that matrices as large as pairs of samples may take beside it ...
+SMALL_MEMORY = 32_000_000  # ... or bytes that are at hand anywhere
+MATRICES = 4.0  # of that size at the same time
+# Nanoseconds of one core: a product in BLAS, of tangent parts, a number read in a projection, what else one
+# takes, and for each triple of samples the steps in v.
+PRODUCT, TANGENT_PRODUCT, READ, CALL, STEPS = 0.022, 0.03, 0.25, 2e4, 0.1
+# L-BFGS takes some sqrt(kappa) iterations.
+FIXED, BY_ROOT = 2.0, 1.4  # iterations that its making may cost
+
+
+@dataclass(frozen=True, kw_only=True)
+class WideData(Narrowed):
+    """The way through the coordinates of all points that may be a minimum."""
+
+    span: RowSpan
+    nearest: Array | None = None  # c/||c||
+
+    def coordinates(self, x: Array) -> Array:
+        """Return B^T x, and intercepts that are apart."""
+        x = x.reshape(-1, self.wide.n_outputs)
+        width = self.span.design.width
+        parts = [self.span.coordinates(x[:width]), x[width:]]
+        if self.nearest is not None:
+            parts.insert(1, self.nearest[None] @ x)
+        return np.concatenate(parts).ravel()
+
+    def combination(self, v: Array) -> Array:
+        """Return a point that is projected to B v, with intercepts that are apart."""
+        v = v.reshape(-1, self.wide.n_outputs)
+        rank, apart = len(self.span.chosen), self.wide.design.width - self.span.design.width
+        return np.concatenate([self.span.combination(v[:rank]), v[len(v) - apart :]]).ravel()
+
+    def facts(self, facts: Facts) -> Facts:
+        """Return facts with the convexity that F has on both sides of the way."""
+        return facts._replace(smoothness=facts.smoothness.with_convexity(self.convexity(facts)))
+
+    def convexity(self, facts: Facts) -> float:
+        """Return that of the ridge: nothing else curves F beyond B v."""
+        return self.wide.ridge.smallest if self.wide.convex else 0.0
+
+    def hidden(self, x: Array) -> tuple[float, Work]:
+        """Return by how much the least F(B v) may be above the least F, and what it took to know.
+
+        That is s^T E s / (2 l2 N^2) with the slopes s at the minimum, where E is what rounding makes of
+        X P X^T - X B (X B)^T, so that |E_ij| <= eps ||a_i|| ||a_j||; and the rounding of predictions.
+        """
+        slopes = np.asarray(self.narrow.evaluate(x).slopes).reshape(self.wide.n_samples, -1)
+        sizes = np.linalg.norm(slopes, axis=1) * np.sqrt(self.span.design.squared_norms())
+        mean = float(np.average(sizes, weights=self.wide.weights))
+        error = rounded_pivot(self.span.design) * mean * (mean / self.wide.ridge.common + norm(x))
+        return 2.0 * error, Work(gradients=self.wide.n_samples)
+
+
+def with_wide_data(way: Way, warm: bool) -> WideData | None:
+    """Return the way through fewer variables; None where it cannot be had or would not pay."""
+    objective, constraint = way.problem[:2]
+    if not isinstance(objective, GLM) or not _is_suitable(objective, constraint):
+        return None
+    if not _pays(objective, constraint, way.seconds):
+        return None
+    design, apart = objective.design, not objective.ridge.uniform
+    found = span_of(design.design if apart and isinstance(design, WithOnes) else design, constraint)
+    if found is None:
+        return None
+    span, data = found
+    nearest, length = shortest_solution(constraint, objective.dim)
+    if length:
+        nearest = nearest / length
+        data = np.column_stack([data, predictions(objective.design, nearest[:, None])])
+    narrow = objective.with_rows(data, ones=apart)
+    own = narrowed(way, narrow, length, "there are fewer samples than variables")
+    found_way = WideData(**own, span=span, nearest=nearest if length else None)
+    return found_way if warm else _solved(found_way)
+
+
+def _solved(way: WideData) -> WideData:
+    """Return the way from the solution on, where the narrow model has a linear system."""
+    found = minimum_of(way.narrow, way.problem.constraint, BUDGET_SHARE * way.seconds)
+    if found is None or way.choice is None:
+        return way
+    words, note = f"{way.choice.words}, then one linear system", f"{way.note} and the rest solved directly"
+    choice = Choice(words, way.choice.reason)
+    return replace(way, start=found.point, direct=True, method=Newton(), note=note, choice=choice)
+
+
+def _is_suitable(objective: GLM, constraint: Constraint) -> bool:
+    """Say whether the data is wide and at hand, and rows are all that moves a minimum away from c."""
+    if not is_at_hand(objective) or objective.n_samples >= stored(objective.design).shape[1]:
+        return False
+    free = isinstance(constraint, Unconstrained)
+    if objective.ridge.uniform:
+        return objective.ridge.smallest > 0.0 and (free or objective.n_outputs == 1)
+    return _is_intercept_apart(objective) and (
+        free or (objective.n_outputs == 1 and _leaves_last_alone(constraint, objective.dim))
+    )
+
+
+def _is_intercept_apart(objective: GLM) -> bool:
+    """Say whether all coefficients but intercepts have the same ridge."""
+    excess = objective.ridge.excess
+    if excess is None or not objective.fit_intercept or not objective.ridge.common > 0.0:
+        return False
+    return not excess[: -objective.n_outputs].any()
+
+
+def _leaves_last_alone(constraint: Constraint, dim: int) -> bool:
+    """Say whether no equation has the last variable in it."""
+    if constraint.equations is None:
+        return False
+    return not np.any(constraint.equations[0] @ np.eye(1, dim, dim - 1)[0])
+
+
+def _pays(objective: GLM, constraint: Constraint, seconds: float) -> bool:
+    """Say whether the way costs fewer iterations than L-BFGS is likely to take, and there is room for it."""
+    n, p = stored(objective.design).shape
+    room = max(MEMORY_SHARE * stored(objective.design).nbytes, SMALL_MEMORY)
+    if MATRICES * 8.0 * n * n > room:
+        return False
+    projection = _work_of_projection(constraint, p)
+    making = PRODUCT * n * n * p + STEPS * n**3
+    if is_dense(constraint):
+        making += TANGENT_PRODUCT * n * constraint.work
+    elif projection:
+        making += n * projection
+    iteration = n * objective.second_order.work + TALK + projection
+    if not 1e-9 * making <= BUDGET_SHARE * seconds:
+        return False
+    return making <= (FIXED + BY_ROOT * math.sqrt(_conditioning(objective))) * iteration
+
+
+def _work_of_projection(constraint: Constraint, dim: int) -> float:
+    """Return the nanoseconds of a projection, about."""
+    if isinstance(constraint, Unconstrained):
+        return 0.0
+    return (
+        CALL + READ * constraint.work
+        if math.isfinite(constraint.work)
+        else UNKNOWN_ROUND + UNKNOWN_ROWS * dim
+    )
+
+
+def _conditioning(objective: GLM) -> float:
+    """Return kappa, by the norm (Frobenius) that products of rows would have if they were orthogonal."""
+    squares = objective.design.squared_norms()
+    squares = squares if objective.weights is None else objective.weights * squares
+    longest = float(squares.max())
+    if longest == 0.0:
+        return 1.0
+    largest = float(np.linalg.norm(squares / longest)) / objective.n_samples
+    return 1.0 + largest * objective.constants().maximum / objective.ridge.common
