@@ -103,19 +103,20 @@ class Closing:
             run = run._replace(counts=run.counts.plus_audit(reply.work))
         found = Incumbent.at(reply)
         if abs(found.value - best.value) <= SAME_VALUE * abs(best.value):
-            run, bend = self._carried(run, best)  # in which coordinates it was seen makes no difference
+            run, bend = self._carried(
+                run, best, reply
+            )  # in which coordinates it was seen makes no difference
             found = found._replace(bend=bend)
         row = self.record.row(run, reply, self._accuracy(run).gap(found))
         rows.append(row._replace(residual=problem.residual(x)))
         return run, found if reply.complete else found._replace(certificate=math.nan)
 
-    def _carried(self, run: Run, best: Incumbent) -> tuple[Run, Bend | None]:
-        """Return what the run's Hessian says of the user's F; more decrement stands for what is hidden."""
-        if best.bend is None:
+    def _carried(self, run: Run, best: Incumbent, reply: Measured) -> tuple[Run, Bend | None]:
+        """Return what the Hessian of the run says of the user's F."""
+        if best.bend is None or reply.gradient is None:
             return run, None
-        hidden, work = self.way.hidden(best.x)
-        bend = best.bend._replace(decrement=best.bend.decrement + 2.0 * hidden)
-        return run._replace(counts=run.counts.plus_audit(work)), bend
+        hidden, work = self.way.hidden(best.x, reply.point, reply.gradient)
+        return run._replace(counts=run.counts.plus_audit(work)), best.bend._replace(hidden=hidden)
 
     def _referred(self, run: Run, best: Incumbent) -> Run:
         """Measure F at the origin, if only that can tell whether a solution is accurate for its size."""

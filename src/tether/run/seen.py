@@ -27,6 +27,7 @@ class Bend(NamedTuple):
     concordance: float  # R
     error: float  # relative, of the decrement
     steepness: float  # k of the Hessian that was taken
+    hidden: float = 0.0  # by which F may be lower yet, as it was seen in other variables
 
 
 class Incumbent(NamedTuple):
@@ -152,7 +153,7 @@ def _slope_bound(point: Measured | Incumbent, convexity: float) -> float:
     hidden = ROUNDING * point.scale / math.sqrt(smallest) if smallest else 0.0
     decrement = (1.0 + bend.error) * math.sqrt(bend.decrement / shrink) + hidden
     k = min(concordance / math.sqrt(smallest), bend.steepness / math.sqrt(shrink)) if concordance else 0.0
-    return min(plain, _bent_bound(decrement, k))
+    return min(plain, _bent_bound(decrement, k) + bend.hidden)
 
 
 def _bent_bound(decrement: float, k: float) -> float:

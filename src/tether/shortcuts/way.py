@@ -70,9 +70,9 @@ class Way:
         """
         return math.nan
 
-    def hidden(self, x: Array) -> tuple[float, Work]:
+    def hidden(self, x: Array, lifted: Array, tangent: Array) -> tuple[float, Work]:
         """Return by how much the least F of the run may be above the user's, and what it took to know.
 
-        Given is a point of the run near its minimum.
+        Given are a point of the run near its minimum, the user's, and P grad F there.
         """
         return 0.0, Work()

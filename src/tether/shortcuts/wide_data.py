@@ -2,8 +2,8 @@
 
 What a point has beyond the tangent parts of all rows, and the shortest solution c of A x = b, changes no
 prediction and only makes it longer. So with a ridge every minimum is x = B v, where B is an orthonormal basis
-of these (see `row_span`), and Newton's method in v takes cheap steps. An intercept with a ridge of its own, or
-none, is a coordinate of its own.
+of these (see `row_span`), and Newton's method in v takes cheap steps. An intercept with another ridge is a
+coordinate of its own.
 """
 
 import math
@@ -66,17 +66,24 @@ class WideData(Narrowed):
         """Return that of the ridge: nothing else curves F beyond B v."""
         return self.wide.ridge.smallest if self.wide.convex else 0.0
 
-    def hidden(self, x: Array) -> tuple[float, Work]:
+    def hidden(self, x: Array, lifted: Array, tangent: Array) -> tuple[float, Work]:
         """Return by how much the least F(B v) may be above the least F, and what it took to know.
 
-        That is s^T E s / (2 l2 N^2) with the slopes s at the minimum, where E is what rounding makes of
-        X P X^T - X B (X B)^T, so that |E_ij| <= eps ||a_i|| ||a_j||; and the rounding of predictions.
+        That is s^T E s / (2 l2 N^2), with the slopes s at the minimum and E = X P X^T - X B (X B)^T, which
+        would be zero without rounding. What it is with the slopes next to the minimum gradients on both sides
+        of the way say, but for what |E_ij| <= eps ||a_i|| ||a_j|| makes of predictions.
         """
-        slopes = np.asarray(self.narrow.evaluate(x).slopes).reshape(self.wide.n_samples, -1)
+        ridge, n = self.wide.ridge.common, self.wide.n_samples
+        here = self.narrow.evaluate(x)
+        there = tangent - ridge * self.original.constraint.tangent(lifted)
+        outputs, rank = self.wide.n_outputs, len(self.span.chosen)
+        longer = norm(there[: outputs * self.span.design.width])
+        shorter = norm((here.gradient - ridge * x)[: outputs * rank])
+        slopes = np.asarray(here.slopes, dtype=np.float64).reshape(n, -1)
         sizes = np.linalg.norm(slopes, axis=1) * np.sqrt(self.span.design.squared_norms())
         mean = float(np.average(sizes, weights=self.wide.weights))
-        error = rounded_pivot(self.span.design) * mean * (mean / self.wide.ridge.common + norm(x))
-        return 2.0 * error, Work(gradients=self.wide.n_samples)
+        rounding = 2.0 * rounded_pivot(self.span.design) * mean * norm(x)
+        return abs(longer**2 - shorter**2) / ridge + rounding, Work(gradients=n)
 
 
 def with_wide_data(way: Way, warm: bool) -> WideData | None:
