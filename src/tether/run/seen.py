@@ -29,6 +29,11 @@ class Bend(NamedTuple):
     steepness: float  # k of the Hessian that was taken
     hidden: float = 0.0  # by which F may be lower yet, as it was seen in other variables
 
+    @classmethod
+    def by_convexity(cls, certificate: float, convexity: float) -> "Bend":
+        """Return what a bound from below on all second derivatives says."""
+        return cls(certificate / convexity, 0.0, convexity, concordance=0.0, error=0.0, steepness=0.0)
+
 
 class Incumbent(NamedTuple):
     """The best feasible point measured so far."""

@@ -50,7 +50,14 @@ class RowSpan(NamedTuple):
         solved = solve_triangular(self.factor, v, lower=True, trans=1, check_finite=False)
         weights = np.zeros((self.design.n_samples, v.shape[1]))
         weights[self.chosen] = solved / self.lengths[:, None]
-        total = np.zeros((self.design.width, v.shape[1]))
+        return self._sum(weights)
+
+    def tangent_sum(self, weights: Array) -> Array:
+        """Return the tangent part of sums of all rows, each with a weight, for each column of weights."""
+        return _tangents(self.constraint, self._sum(weights))
+
+    def _sum(self, weights: Array) -> Array:
+        total = np.zeros((self.design.width, weights.shape[1]))
         for rows in _blocks(self.design):
             total += self.design.block(rows).T @ weights[rows]
         return total

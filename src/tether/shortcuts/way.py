@@ -70,9 +70,14 @@ class Way:
         """
         return math.nan
 
-    def hidden(self, x: Array, lifted: Array, tangent: Array) -> tuple[float, Work]:
+    @property
+    def coarseness(self) -> float:
+        """How much coarser the user's products are than those of the run."""
+        return 1.0
+
+    def hidden(self, x: Array) -> tuple[float, Work]:
         """Return by how much the least F of the run may be above the user's, and what it took to know.
 
-        Given are a point of the run near its minimum, the user's, and P grad F there.
+        Given is a point of the run near its minimum.
         """
         return 0.0, Work()

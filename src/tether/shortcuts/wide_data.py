@@ -66,24 +66,43 @@ class WideData(Narrowed):
         """Return that of the ridge: nothing else curves F beyond B v."""
         return self.wide.ridge.smallest if self.wide.convex else 0.0
 
-    def hidden(self, x: Array, lifted: Array, tangent: Array) -> tuple[float, Work]:
+    @property
+    def coarseness(self) -> float:
+        """How much coarser the user's data is than double precision, in which all of this is done."""
+        return float(np.finfo(stored(self.wide.design).dtype).eps / np.finfo(np.float64).eps)
+
+    def hidden(self, x: Array) -> tuple[float, Work]:
         """Return by how much the least F(B v) may be above the least F, and what it took to know.
 
         That is s^T E s / (2 l2 N^2), with the slopes s at the minimum and E = X P X^T - X B (X B)^T, which
-        would be zero without rounding. What it is with the slopes next to the minimum gradients on both sides
-        of the way say, but for what |E_ij| <= eps ||a_i|| ||a_j|| makes of predictions.
+        would be zero without rounding. What it is with the slopes next to the minimum is the difference of
+        two squares, but for what |E_ij| <= eps ||a_i|| ||a_j|| makes of predictions.
         """
         ridge, n = self.wide.ridge.common, self.wide.n_samples
         here = self.narrow.evaluate(x)
-        there = tangent - ridge * self.original.constraint.tangent(lifted)
-        outputs, rank = self.wide.n_outputs, len(self.span.chosen)
-        longer = norm(there[: outputs * self.span.design.width])
-        shorter = norm((here.gradient - ridge * x)[: outputs * rank])
-        slopes = np.asarray(here.slopes, dtype=np.float64).reshape(n, -1)
-        sizes = np.linalg.norm(slopes, axis=1) * np.sqrt(self.span.design.squared_norms())
-        mean = float(np.average(sizes, weights=self.wide.weights))
-        rounding = 2.0 * rounded_pivot(self.span.design) * mean * norm(x)
-        return abs(longer**2 - shorter**2) / ridge + rounding, Work(gradients=n)
+        weights = 1.0 if self.wide.weights is None else self.wide.weights[:, None]
+        longer = norm(self.span.tangent_sum(weights * self._by_sample(here.slopes)).ravel()) / n
+        shorter = norm((here.gradient - ridge * x)[: self.wide.n_outputs * len(self.span.chosen)])
+        rounding = 2.0 * rounded_pivot(self.span.design) * self._pull(here.slopes) * norm(x)
+        return abs(longer**2 - shorter**2) / ridge + rounding, Work(gradients=2 * n)
+
+    def keeps_enough(self) -> bool:
+        """Say whether nothing was dropped, or what was is nothing next to the accuracy that was asked for."""
+        if len(self.span.chosen) == self.wide.n_samples:
+            return True
+        here = self.narrow.evaluate(self.problem.constraint.project(np.zeros(self.narrow.dim)))
+        lost = rounded_pivot(self.span.design) * self._pull(here.slopes) ** 2 / self.wide.ridge.common
+        return lost <= self.asked.limit(abs(here.value))
+
+    def _pull(self, slopes: Array | None) -> float:
+        """Return (1/N) sum_i w_i |s_i| ||a_i||: how long a gradient might be."""
+        sizes = np.linalg.norm(self._by_sample(slopes), axis=1)
+        lengths = np.sqrt(self.span.design.squared_norms())
+        return float(np.average(sizes * lengths, weights=self.wide.weights))
+
+    def _by_sample(self, slopes: Array | None) -> Array:
+        """Return the slopes of each sample in a row."""
+        return np.asarray(slopes, dtype=np.float64).reshape(self.wide.n_samples, -1)
 
 
 def with_wide_data(way: Way, warm: bool) -> WideData | None:
@@ -104,8 +123,10 @@ def with_wide_data(way: Way, warm: bool) -> WideData | None:
         data = np.column_stack([data, predictions(objective.design, nearest[:, None])])
     narrow = objective.with_rows(data, ones=apart)
     own = narrowed(way, narrow, length, "there are fewer samples than variables")
-    found_way = WideData(**own, span=span, nearest=nearest if length else None)
-    return found_way if warm else _solved(found_way)
+    wide = WideData(**own, span=span, nearest=nearest if length else None)
+    if not wide.keeps_enough():
+        return None
+    return wide if warm else _solved(wide)
 
 
 def _solved(way: WideData) -> WideData:
