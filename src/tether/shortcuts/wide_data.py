@@ -15,7 +15,6 @@ from tether.arrays import Array, norm
 from tether.constraints import Constraint, Unconstrained
 from tether.methods import Newton
 from tether.methods.base import Choice
-from tether.methods.costs import UNKNOWN_ROUND, UNKNOWN_ROWS
 from tether.methods.prices import TALK
 from tether.objectives import GLM
 from tether.objectives.design import WithOnes
@@ -26,6 +25,7 @@ from tether.shortcuts.optimality_system import BUDGET_SHARE, minimum_of
 from tether.shortcuts.row_span import RowSpan, predictions, rounded_pivot, span_of
 from tether.shortcuts.way import Way
 
+WIDTH_FROM = 100  # variables: with fewer, Newton's steps are as cheap without
 MEMORY_SHARE = 0.3  # of the data's memory that matrices as large as pairs of samples may take beside it ...
 SMALL_MEMORY = 32_000_000  # ... or bytes that are at hand anywhere
 MATRICES = 4.0  # of that size at the same time
@@ -141,22 +141,25 @@ def _solved(way: WideData) -> WideData:
 
 def _is_suitable(objective: GLM, constraint: Constraint) -> bool:
     """Say whether the data is wide and at hand, and rows are all that moves a minimum away from c."""
-    if not is_at_hand(objective) or objective.n_samples >= stored(objective.design).shape[1]:
+    if not is_at_hand(objective) or not objective.proven_convex or not math.isfinite(constraint.work):
         return False
-    free = isinstance(constraint, Unconstrained)
+    n, p = stored(objective.design).shape
+    if n >= p or p < WIDTH_FROM:
+        return False
+    free, single = isinstance(constraint, Unconstrained), objective.n_outputs == 1
     if objective.ridge.uniform:
-        return objective.ridge.smallest > 0.0 and (free or objective.n_outputs == 1)
-    return _is_intercept_apart(objective) and (
-        free or (objective.n_outputs == 1 and _leaves_last_alone(constraint, objective.dim))
+        return objective.ridge.smallest > 0.0 and (free or single)
+    return (
+        single and _is_intercept_apart(objective) and (free or _leaves_last_alone(constraint, objective.dim))
     )
 
 
 def _is_intercept_apart(objective: GLM) -> bool:
-    """Say whether all coefficients but intercepts have the same ridge."""
+    """Say whether all coefficients but the intercept have the same ridge."""
     excess = objective.ridge.excess
     if excess is None or not objective.fit_intercept or not objective.ridge.common > 0.0:
         return False
-    return not excess[: -objective.n_outputs].any()
+    return not excess[:-1].any()
 
 
 def _leaves_last_alone(constraint: Constraint, dim: int) -> bool:
@@ -168,31 +171,17 @@ def _leaves_last_alone(constraint: Constraint, dim: int) -> bool:
 
 def _pays(objective: GLM, constraint: Constraint, seconds: float) -> bool:
     """Say whether the way costs fewer iterations than L-BFGS is likely to take, and there is room for it."""
-    n, p = stored(objective.design).shape
-    room = max(MEMORY_SHARE * stored(objective.design).nbytes, SMALL_MEMORY)
-    if MATRICES * 8.0 * n * n > room:
+    data = stored(objective.design)
+    n, p = data.shape
+    if MATRICES * 8.0 * n * n > max(MEMORY_SHARE * data.nbytes, SMALL_MEMORY):
         return False
-    projection = _work_of_projection(constraint, p)
-    making = PRODUCT * n * n * p + STEPS * n**3
-    if is_dense(constraint):
-        making += TANGENT_PRODUCT * n * constraint.work
-    elif projection:
-        making += n * projection
-    iteration = n * objective.second_order.work + TALK + projection
+    projection = CALL + READ * constraint.work if constraint.work else 0.0
+    tangents = TANGENT_PRODUCT * constraint.work if is_dense(constraint) else projection
+    making = PRODUCT * n * n * p + n * tangents + STEPS * n**3
     if not 1e-9 * making <= BUDGET_SHARE * seconds:
         return False
+    iteration = n * objective.second_order.work + TALK + projection
     return making <= (FIXED + BY_ROOT * math.sqrt(_conditioning(objective))) * iteration
-
-
-def _work_of_projection(constraint: Constraint, dim: int) -> float:
-    """Return the nanoseconds of a projection, about."""
-    if isinstance(constraint, Unconstrained):
-        return 0.0
-    return (
-        CALL + READ * constraint.work
-        if math.isfinite(constraint.work)
-        else UNKNOWN_ROUND + UNKNOWN_ROWS * dim
-    )
 
 
 def _conditioning(objective: GLM) -> float:
