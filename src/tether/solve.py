@@ -88,10 +88,10 @@ def solve(
         a pandas DataFrame) are matched with those of the objective's data by name; SciPy keeps no names.
     method : str or Method, default "auto"
         A short name or an object from `tether.methods`. "auto" also takes shortcuts where they pay: small
-        quadratics are solved by one linear system, the data of a linear model is projected once where the
-        equations leave few directions, and where a step of Newton's method takes but milliseconds such steps
-        are taken before the run (unless x0 or tight budgets are given), so that it has only their end to
-        certify. "newton" takes them one request at a time.
+        quadratics are solved by one linear system, the data of a linear model is projected once where
+        equations leave few directions or samples are few, and where a step of Newton's method takes but
+        milliseconds such steps are taken before the run (unless x0 or tight budgets are given), so that it
+        has only their end to certify. "newton" takes them one request at a time.
     penalty : L1 or a list, optional
         What is added to F: `L1(lam)`, `L1(lam, D)`.
     x0 : array or Solution, optional

@@ -204,17 +204,18 @@ class GLM(Objective):
         other.names = variable_names(other._called.columns, self.fit_intercept, self.n_outputs)
         return other
 
-    def with_rows(self, X: Any) -> "GLM":
-        """Return the model of the same samples with other columns, without a column of ones behind them.
+    def with_rows(self, X: Any, *, ones: bool = False) -> "GLM":
+        """Return the model of the same samples with other columns, which share the ridge of the first.
 
-        Its ridge must be one number for all coefficients.
+        Behind them is a column of ones if asked, with the ridge that it has.
         """
         other = self._copy()
         data, other._squares = sized_matrix("X", X)
         require_length("X", data, self.n_samples)
-        other.fit_intercept, other.names, other._called = False, None, Called()
-        other.design = as_design(data, one_output=self.n_outputs == 1)
+        other.fit_intercept, other.names, other._called = ones, None, Called()
+        other.design = as_design(data, one_output=self.n_outputs == 1, ones=ones)
         other.dim = other.design.width * self.n_outputs
+        other.ridge = self.ridge.among(other.dim, kept=self.n_outputs if ones else 0)
         return other
 
     def evaluate(self, x: Array) -> Evaluation:

@@ -62,6 +62,12 @@ class Ridge:
         """What each coefficient has beyond the common number; None where all have that."""
         return self.weights - self.common if isinstance(self.weights, np.ndarray) else None
 
+    def among(self, dim: int, kept: int) -> "Ridge":
+        """Return the ridge of other coefficients, all with the common number but some last ones that stay."""
+        if not isinstance(self.weights, np.ndarray) or not kept:
+            return Ridge(self.common)
+        return Ridge(np.append(np.full(dim - kept, self.common), self.weights[-kept:]))
+
     def value(self, x: Array) -> float:
         """Return sum_j l_j x_j^2 / 2."""
         if isinstance(self.weights, np.ndarray):

@@ -16,7 +16,7 @@ from tether.requests import Gradient, Measured
 from tether.run.history import Row
 from tether.run.recession import Trail, falls_on
 from tether.run.record import Record
-from tether.run.seen import Incumbent, Reference
+from tether.run.seen import Bend, Incumbent, Reference
 from tether.run.solution import Solution, Status
 from tether.run.statement import Statement
 from tether.run.turn import Conversation, Run
@@ -102,11 +102,25 @@ class Closing:
             reply = answer
             run = run._replace(counts=run.counts.plus_audit(reply.work))
         found = Incumbent.at(reply)
-        if abs(found.value - best.value) <= SAME_VALUE * abs(best.value):
-            found = found._replace(bend=best.bend)  # which coordinates it was seen in makes no difference
+        if abs(found.value - best.value) <= SAME_VALUE * self.way.coarseness * abs(best.value):
+            run, bend = self._carried(run, best, found.value)
+            found = found._replace(bend=bend)  # in which coordinates it was seen makes no difference
         row = self.record.row(run, reply, self._accuracy(run).gap(found))
         rows.append(row._replace(residual=problem.residual(x)))
         return run, found if reply.complete else found._replace(certificate=math.nan)
+
+    def _carried(self, run: Run, best: Incumbent, value: float) -> tuple[Run, Bend | None]:
+        """Return what the run's second derivatives say of the user's F, which has this value.
+
+        Where the user's products are coarser than those of the run, so is what the gradient there says.
+        """
+        mu, coarse = self.conversation.facts.smoothness.convexity, self.way.coarseness > 1.0
+        bend = Bend.by_convexity(best.certificate, mu) if best.bend is None and coarse and mu else best.bend
+        if bend is None:
+            return run, None
+        hidden, work = self.way.hidden(best.x)
+        risen = max(0.0, value - best.value) if coarse else 0.0
+        return run._replace(counts=run.counts.plus_audit(work)), bend._replace(hidden=hidden + risen)
 
     def _referred(self, run: Run, best: Incumbent) -> Run:
         """Measure F at the origin, if only that can tell whether a solution is accurate for its size."""

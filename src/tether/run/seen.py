@@ -27,6 +27,12 @@ class Bend(NamedTuple):
     concordance: float  # R
     error: float  # relative, of the decrement
     steepness: float  # k of the Hessian that was taken
+    hidden: float = 0.0  # by which F may be lower yet, as it was seen in other variables
+
+    @classmethod
+    def by_convexity(cls, certificate: float, convexity: float) -> "Bend":
+        """Return what a bound from below on all second derivatives says."""
+        return cls(certificate / convexity, 0.0, convexity, concordance=0.0, error=0.0, steepness=0.0)
 
 
 class Incumbent(NamedTuple):
@@ -152,7 +158,7 @@ def _slope_bound(point: Measured | Incumbent, convexity: float) -> float:
     hidden = ROUNDING * point.scale / math.sqrt(smallest) if smallest else 0.0
     decrement = (1.0 + bend.error) * math.sqrt(bend.decrement / shrink) + hidden
     k = min(concordance / math.sqrt(smallest), bend.steepness / math.sqrt(shrink)) if concordance else 0.0
-    return min(plain, _bent_bound(decrement, k))
+    return min(plain, _bent_bound(decrement, k) + bend.hidden)
 
 
 def _bent_bound(decrement: float, k: float) -> float:

@@ -10,10 +10,11 @@ from tether.shortcuts.optimality_system import solved_directly
 from tether.shortcuts.projected_data import with_projected_data
 from tether.shortcuts.quadratic_program import solved_program
 from tether.shortcuts.way import Way
+from tether.shortcuts.wide_data import with_wide_data
 
 __all__ = ["SHORTCUTS", "Approach", "Way", "approached", "shortest_way", "started_inside"]
 
-SHORTCUTS = (with_projected_data, solved_directly)
+SHORTCUTS = (with_projected_data, solved_directly, with_wide_data)
 BEYOND_PLANES = (solved_program,)
 
 

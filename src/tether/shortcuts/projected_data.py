@@ -1,13 +1,9 @@
 """Project the data once: a linear model whose equations leave few directions becomes a narrow one.
 
 Let Z be an orthonormal basis of the directions that keep A x = b, and c the shortest solution. With
-B = [Z, c/||c||] every feasible x is B v with ||v|| = ||x||, so
-
-    F(B v) = (1/N) sum_i w_i loss(<B^T a_i, v>, y_i) + l2/2 ||v||^2    where  v_last = ||c||
-
-is the same problem with the data X B and one trivial equation (none at all if b = 0). Steps and passes cost
-the share of columns that is left, projections cost nothing, and the curvature of directions that no feasible
-point can take does not limit the step.
+B = [Z, c/||c||] every feasible x is B v with ||v|| = ||x||. Steps and passes over X B cost the share of
+columns that is left, projections cost nothing, and the curvature of directions that no feasible point can
+take does not limit the step.
 """
 
 import math
@@ -19,15 +15,22 @@ from numpy.typing import NDArray
 from scipy.linalg import qr
 
 from tether.arrays import Array
-from tether.constraints import Affine, Constraint, Range, Unconstrained
-from tether.methods.base import Choice
+from tether.constraints import Constraint, Range
 from tether.methods.first import FEW_SAMPLES
 from tether.objectives import GLM
-from tether.objectives.design import BLOCK, COMPILE_FROM, Design, WithOnes
-from tether.problem import Facts, Problem
+from tether.objectives.design import BLOCK, COMPILE_FROM, Design
+from tether.problem import Facts
+from tether.shortcuts.narrowed import (
+    Narrowed,
+    is_at_hand,
+    is_dense,
+    narrowed,
+    shortest_solution,
+    stored,
+    tangents,
+)
 from tether.shortcuts.way import Way
 from tether.threads import one_blas_thread, share
-from tether.tolerance import Tolerance
 
 MEMORY_SHARE = 0.3  # of the data's memory that X B and the making of B may take beside it
 # Making X B takes about r/10 passes, whatever the share r/p. Measured for logistic and huber, p = 200 to
@@ -38,41 +41,25 @@ COLUMN_LIMIT = 75
 WIDTH_LIMIT = 2_000  # variables up to which directions may be projected one by one
 SPARE_DIRECTIONS = 4  # random directions more than there should be tangent ones
 ROUNDED_LENGTH = 1e-7  # of a random direction's length: a projection this short is rounding
-INNER_SHARE = 0.99  # for the run in v
-SINGLE_SHARE = 1e-2  # for steps before it: in single precision the answer has to do without their Hessians
 
 
 @dataclass(frozen=True, kw_only=True)
-class ProjectedData(Way):
-    """The way through the coordinates v of x = B v."""
+class ProjectedData(Narrowed):
+    """The way through the coordinates of all feasible points."""
 
     basis: Array  # B, one column a coordinate
 
-    @property
-    def inner(self) -> Tolerance:
-        """A little less than what was asked for, so that rounding on the way to x costs no accuracy."""
-        return self.asked.times(INNER_SHARE)
+    def coordinates(self, x: Array) -> Array:
+        """Return B^T x."""
+        return self.basis.T @ x
 
-    @property
-    def beforehand(self) -> Tolerance:
-        """Less where data are in single precision, whose rounding parts the Hessians here and there."""
-        narrow = self.problem.objective
-        assert isinstance(narrow, GLM)
-        single = _stored(narrow.design).dtype == np.float32
-        return self.inner.times(SINGLE_SHARE if single else 1.0)
-
-    def lower(self, x: Array) -> Array:
-        """Return the coordinates of the feasible point nearest to x."""
-        return self.basis.T @ self.original.constraint.project(x)
-
-    def lift(self, x: Array) -> Array:
-        """Return the point with these coordinates, feasible to rounding."""
-        return self.original.constraint.project(self.basis @ x)
+    def combination(self, v: Array) -> Array:
+        """Return B v."""
+        return self.basis @ v
 
     def convexity(self, facts: Facts) -> float:
         """Return mu among feasible points, less what the rounding of X B may have added to it."""
-        wide, narrow = self.original.objective, self.problem.objective
-        assert isinstance(wide, GLM) and isinstance(narrow, GLM)
+        wide, narrow = self.wide, self.narrow
         if not wide.convex:
             return 0.0
         ridge = narrow.ridge.smallest
@@ -81,14 +68,14 @@ class ProjectedData(Way):
             return ridge
         norms = wide.design.squared_norms()
         length = math.sqrt(np.average(norms, weights=wide.weights))
-        (p, r), storage = self.basis.shape, _stored(wide.design).dtype
+        (p, r), storage = self.basis.shape, stored(wide.design).dtype
         rounding = p * math.sqrt(r) * np.finfo(np.float64).eps + np.finfo(storage).eps
         return ridge + max(0.0, math.sqrt(learned) - float(rounding) * length) ** 2
 
 
 def with_projected_data(way: Way, warm: bool) -> ProjectedData | None:
     """Return the way through fewer variables; None where it cannot be had or would not pay."""
-    objective, constraint, seed = way.problem[:3]
+    objective, constraint = way.problem[:2]
     if not isinstance(objective, GLM) or not _is_suitable(objective):
         return None
     with one_blas_thread():
@@ -97,46 +84,21 @@ def with_projected_data(way: Way, warm: bool) -> ProjectedData | None:
             return None
         basis, length = found
         data = _product(objective.design, basis)
-    p, r = basis.shape
     narrow = objective.with_rows(data)  # labels are prepared already
     narrow.compile()
-    within = Affine(np.eye(1, r, r - 1), length) if length else Unconstrained(r)
-    return ProjectedData(
-        problem=Problem(narrow, within, seed),
-        original=way.original,
-        method=way.method,
-        asked=way.asked,
-        note=f"the data was projected once, from {p} columns to {r}",
-        choice=Choice(f"the data projected once, from {p} columns to {r}", "equations leave few directions"),
-        basis=basis,
-    )
+    return ProjectedData(**narrowed(way, narrow, length, "equations leave few directions"), basis=basis)
 
 
 def _is_suitable(objective: GLM) -> bool:
     """Say whether the data is dense, in memory and large, and no linear system solves the problem."""
-    stored = _stored(objective.design)
     return (
-        isinstance(stored, np.ndarray)
-        and not _is_mapped(stored)
-        and objective.n_outputs == 1
+        is_at_hand(objective)
         and objective.ridge.uniform
+        and objective.n_outputs == 1
         and objective.n_samples >= FEW_SAMPLES
-        and stored.size >= COMPILE_FROM
+        and stored(objective.design).size >= COMPILE_FROM
         and objective.hessian() is None
     )
-
-
-def _stored(design: Design) -> Any:
-    """Return the matrix behind a design, without a column of ones."""
-    return getattr(design.design if isinstance(design, WithOnes) else design, "matrix", None)
-
-
-def _is_mapped(array: Any) -> bool:
-    while array is not None:
-        if isinstance(array, np.memmap):
-            return True
-        array = getattr(array, "base", None)
-    return False
 
 
 def _most_columns(objective: GLM) -> int:
@@ -148,13 +110,12 @@ def _most_columns(objective: GLM) -> int:
 def _basis(constraint: Constraint, dim: int, most: int) -> tuple[Array, float] | None:
     """Return B and ||c||, or None where B would have too many columns or cost too much."""
     free = _free_directions(constraint, dim)
-    if free is None or free > most or (dim > WIDTH_LIMIT and not _is_dense(constraint)):
+    if free is None or free > most or (dim > WIDTH_LIMIT and not is_dense(constraint)):
         return None
     basis = _tangent_basis(constraint, dim, free, most)
     if basis is None:
         return None
-    nearest = constraint.project(np.zeros(dim))
-    length = float(np.linalg.norm(nearest))
+    nearest, length = shortest_solution(constraint, dim)
     if length:
         nearest = nearest - basis @ (basis.T @ nearest)  # orthogonal but for rounding
         basis = np.column_stack([basis, nearest / np.linalg.norm(nearest)])
@@ -172,28 +133,17 @@ def _tangent_basis(constraint: Constraint, dim: int, free: int, most: int) -> Ar
     """Return Z: the tangent parts of random directions span the tangent space once they are dependent."""
     rng = np.random.default_rng(0)
     for count in (min(free + SPARE_DIRECTIONS, most + 1), most + 1):
-        tangents = _tangents(constraint, rng.standard_normal((dim, count)))
-        q, r, _ = qr(tangents, mode="economic", pivoting=True, overwrite_a=True, check_finite=False)
+        some = tangents(constraint, rng.standard_normal((dim, count)))
+        q, r, _ = qr(some, mode="economic", pivoting=True, overwrite_a=True, check_finite=False)
         rank = int(np.sum(np.abs(np.diag(r)) > ROUNDED_LENGTH * math.sqrt(dim)))
         if rank < count:
             return np.asarray(q[:, :rank], dtype=np.float64) if rank else None
     return None
 
 
-def _tangents(constraint: Constraint, directions: Array) -> Array:
-    """Return the tangent parts of directions that stand side by side."""
-    if _is_dense(constraint):
-        return constraint.tangent(directions)  # two products of matrices
-    return np.column_stack([constraint.tangent(column) for column in directions.T])
-
-
-def _is_dense(constraint: Constraint) -> bool:
-    return isinstance(constraint, Affine) and isinstance((constraint.equations or [None])[0], np.ndarray)
-
-
 def _product(design: Design, basis: Array) -> NDArray[Any]:
     """Return X B in the precision of X, made block by block."""
-    product = np.empty((design.n_samples, basis.shape[1]), dtype=_stored(design).dtype)
+    product = np.empty((design.n_samples, basis.shape[1]), dtype=stored(design).dtype)
     step = max(1, BLOCK // design.width)
 
     def work(part: int, begin: int, end: int) -> None:
