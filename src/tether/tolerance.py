@@ -25,14 +25,14 @@ class Tolerance(NamedTuple):
         )
 
     def allows(self, error: float, size: float) -> bool:
-        """Say whether an error is small enough, in its own units or next to a size.
+        """Say whether an error is small enough, in its own units or next to a size; an infinite one is not.
 
         Examples
         --------
         >>> Tolerance(tol=1e-3).allows(1e-2, size=1e5), Tolerance(rtol=1e-3).allows(1e-2, size=1e5)
         (False, True)
         """
-        return error <= self.limit(size)
+        return error <= self.limit(size) and math.isfinite(error)
 
     def limit(self, size: float) -> float:
         """Return the largest error that is small enough next to a size."""

@@ -45,6 +45,12 @@ def test_a_point_that_is_not_finite_is_never_accurate(convexity, value, certific
     assert not accuracy(convexity=convexity).is_met(measured(value, certificate, scale))
 
 
+def test_a_gap_that_overflowed_is_not_accurate_next_to_a_size_that_did():
+    """With ||grad F|| = 1e160 the bound on the gap and what rounding makes of F are both infinite."""
+    steep = measured(value=1e155, certificate=1e306, scale=1e160)
+    assert not relative(convexity=1e-9).is_met(steep)
+
+
 def test_the_gap_is_the_certificate_over_twice_the_convexity():
     assert accuracy(convexity=0.5).gap(measured(certificate=3.0)) == pytest.approx(3.0)
     assert math.isnan(accuracy(convexity=0.0).gap(measured(certificate=3.0)))

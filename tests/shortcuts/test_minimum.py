@@ -330,3 +330,20 @@ def test_a_system_that_would_fill_in_is_left_to_the_methods(monkeypatch):
     assert minimum_of(objective, tether.Affine(A, [1.0])) is None
     monkeypatch.setattr(optimality_system, "HOPELESS_WORK", HOPELESS_WORK)
     assert minimum_of(objective, tether.Affine(A, [1.0])) is not None
+
+
+@pytest.mark.parametrize("equations", [0, 3])
+def test_data_in_single_precision_have_their_minimum_and_its_gap_in_double(equations):
+    """Columns with large means, and units that differ: products in single precision lose most digits."""
+    for seed in range(6):
+        rng = np.random.default_rng(seed)
+        X = (rng.standard_normal((120, P)) * 10.0 ** rng.uniform(-2, 2, P) + 30.0).astype(np.float32)
+        y, A = rng.standard_normal(120), rng.standard_normal((equations, P))
+        constraint = tether.Affine(A, rng.standard_normal(equations)) if equations else None
+        sol = tether.solve(tether.GLM(X, y, "squared", l2=1e-6), constraint, rtol=1e-10)
+        assert sol.success and sol.gap is not None
+        wide = X.astype(np.float64)
+        H, g = wide.T @ wide / 120 + 1e-6 * np.eye(P), -wide.T @ y / 120
+        gradient = H @ sol.x + g
+        tangent = gradient if constraint is None else constraint.tangent(gradient)
+        assert exact_gap(H, A, tangent) <= sol.gap + 1e-14 * abs(sol.fun)

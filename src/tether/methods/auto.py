@@ -33,7 +33,7 @@ from tether.requests import Measured, Reply
 
 GOOD_PACE = math.log(10.0) / 6.0  # gain of the certificate by cost that needs no comparison
 LARGEST_PROGRAM = 1_500  # variables up to which quadratic programs with a dense Hessian are quick
-REST = 0.7  # of what Newton's method costs, from where L-BFGS has got that only was to have a try
+EVEN_REST = 1.5  # times what Newton's method costs, that must be left for it where data are even
 PATIENCE = 0.2  # of what Newton's method costs, which the others have in any case ...
 NEAR = 120.0  # ... unless data are uneven and it costs no more than this
 SHORT_TRIAL = 8.0  # iterations of L-BFGS where Newton's method is cheap
@@ -227,10 +227,9 @@ class AutoAlgorithm(SwitchingAlgorithm[AutoState]):
         """Say whether Newton's method would have been the better choice, as far as one can tell by now."""
         if state.running == Running.NEWTON or pace >= state.pace_of_newton:
             return False
-        cheap = self.costs.newton <= CHEAP_NEWTON
-        rest = (REST if cheap else 1.0) * self.costs.longest
-        late = state.spent >= PATIENCE * self.costs.newton
-        return rest < left and (late or (rest <= NEAR and self._has_hessian and not are_even(self.facts)))
+        late, even = state.spent >= PATIENCE * self.costs.newton, are_even(self.facts)
+        rest = (EVEN_REST if even else 1.0) * self.costs.longest
+        return rest < left and (late or (rest <= NEAR and self._has_hessian and not even))
 
     def _is_worth(self, other: Running, before: float, pace: float, left: float) -> bool:
         """Say whether another method was quicker, or is worth a trial where it has not run yet."""

@@ -34,7 +34,8 @@ FIRST_RENEWAL = 6  # iterations after which a metric that is not the Hessian is 
 ALWAYS = 0.3  # requests: second derivatives that cost less are taken with every gradient
 SPECTRUM_LIMIT = 300  # variables up to which the smallest eigenvalue of every metric is looked at
 ALWAYS_APART = 10.0  # the same for workers, who save a round by it
-MANY_CUTS = 3  # of a step, after which a model above F is better
+MANY_CUTS = 3  # of a step, after which a model above F is better, ...
+CHEAP_RENEWAL = 20.0  # ... or new second derivatives, if they cost no more requests
 FAILURES = 3  # after which no second derivatives are asked for
 NAMES_OF_FORMS = {
     FULL: "the Hessian was",
@@ -212,7 +213,7 @@ class NewtonAlgorithm(Algorithm[NewtonState]):
         return Curvature(point, self.form, self.outputs, self.share, rate, self.spectrum, above, mu)
 
     def tell(self, state: NewtonState, reply: Reply) -> NewtonState:
-        """Let L-BFGS go on in the metric; take one of a model above F where steps have to be cut often."""
+        """Let L-BFGS go on in the metric; take another where steps are cut often, or one of a model above F."""
         assert isinstance(reply, Measured)
         if not reply.complete:
             return state
@@ -220,7 +221,13 @@ class NewtonAlgorithm(Algorithm[NewtonState]):
         if told.stage > state.stage:
             left = max(0, told.left - 1)
             return told._replace(left=left, above=left > 0, again=False)
-        if self.majorised and not told.above and _is_cut_often(told.inner):
+        if not _is_cut_often(told.inner):
+            return told
+        if told.began < told.stage and (self.majorised or self.price <= CHEAP_RENEWAL):
+            return self._renew_here(
+                told
+            )  # before it is blamed: what led too far were second derivatives of old
+        if self.majorised and not told.above:
             above = self._renew_here(told)
             return above._replace(above=True, left=told.patience, patience=2 * told.patience)
         return told

@@ -97,6 +97,7 @@ class Objective(ABC):
     floor: float = -math.inf  # F is nowhere lower
     domain: Domain | None = None
     tries_zero: bool = True  # F may be looked at around 0 before a run that starts elsewhere
+    single: bool = False  # products with data are taken in single precision
     uses_blas: bool = False  # for so much that it should have all its threads
     anchored_price: int = 2  # component gradients that a sample of an anchored step costs
     lacks: Mapping[Need, str] = {}

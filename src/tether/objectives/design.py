@@ -53,6 +53,11 @@ class Design(Rows):
     def arrays(self) -> tuple[Any, ...]:
         """What is stored, for a digest."""
 
+    @property
+    def single(self) -> bool:
+        """Whether products are taken in single precision."""
+        return bool(self.arrays[0].dtype == np.float32)
+
     @abstractmethod
     def take(self, batch: Indices) -> Rows:
         """Return the rows with these numbers."""

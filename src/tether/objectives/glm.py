@@ -459,6 +459,11 @@ class GLM(Objective):
         return Coefficients(shaped[:-1], float(last) if self.n_outputs == 1 else last)
 
     @property
+    def single(self) -> bool:  # type: ignore[override]
+        """Whether the data, and so products with it, are in single precision."""
+        return self.design.single
+
+    @property
     def mass(self) -> float:
         """The samples, or the sum of their weights."""
         return self._mass

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from tether.arrays import Array, Indices, norm
 from tether.curvature import DIAGONAL, FULL, SecondOrder, diagonal_places, packed
 from tether.objectives.base import Expansion, some_of
-from tether.objectives.design import Design
+from tether.objectives.design import BLOCK, Design
 from tether.objectives.glm_data import chosen, column, shifted
 from tether.objectives.gram import gram_of, gram_triangle, is_separable, square_sums, summed
 from tether.objectives.losses import Loss
@@ -207,7 +207,18 @@ def quadratic_of(model: LinearModel, moment: Array) -> tuple[Array, Array]:
     slopes = here.shares * np.asarray(model.loss.slopes(here.z, here.y), dtype=np.float64)
     hessian = model.loss.curvature * moment
     np.einsum("ii->i", hessian)[...] += model.ridge.weights
-    return hessian, model.design.combine(slopes)
+    return hessian, combined_in_double(model.design, slopes)
+
+
+def combined_in_double(design: Design, slopes: Array) -> Array:
+    """Return X^T s of one output in double precision, whatever that of the data."""
+    if not design.single:
+        return design.combine(slopes)
+    total, step = np.zeros(design.width), max(1, BLOCK // design.width)
+    for first in range(0, design.n_samples, step):
+        rows = slice(first, min(first + step, design.n_samples))
+        total += slopes[rows] @ design.block(rows)
+    return total
 
 
 def reach_of(model: LinearModel) -> Array | None:

@@ -199,7 +199,7 @@ class Rest:
 
 
 def _rounding(design: Design) -> float:
-    return SINGLE if design.arrays[0].dtype == np.float32 else ROUNDING
+    return SINGLE if design.single else ROUNDING
 
 
 def _some(places: Indices, count: int) -> Indices:

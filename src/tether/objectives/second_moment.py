@@ -25,7 +25,7 @@ from tether.objectives.spectrum import (
 _GRAM_WIDTH = 500  # columns up to which the matrix is formed if its smallest eigenvalue is of use
 _NARROW_WIDTH = 64  # columns up to which forming it costs less than a few products with the data
 _SEVERAL_ROWS = 2_000  # that show how unequal columns are, ...
-_FEW_ROWS, _PROBES = 1_000, 4  # ... and how unequal eigenvalues; and directions to look along
+_FEW_ROWS, _PROBES = 300, 4  # ... and how unequal eigenvalues; and directions to look along
 _SPECTRAL_TOLERANCE = 0.03  # a larger L_F costs methods less than the passes that would make it smaller
 
 

@@ -100,7 +100,7 @@ class Accuracy(NamedTuple):
         bend = _bend_of(point)
         curvature = max(self.convexity, 0.0 if bend is None else bend.smallest)
         if curvature > 0:  # for x = o with F = 0
-            sizes.append(ROUNDING * point.scale**2 / (2.0 * curvature))
+            sizes.append(ROUNDING * point.scale * point.scale / (2.0 * curvature))
         return max(sizes)
 
     def _rise(self, point: Measured | Incumbent) -> float:

@@ -60,7 +60,13 @@ class SolvedDirectly(Way):
 
     def gap(self, x: Array, normal: Array, scale: float) -> float:
         """Return <g, P_H g> / 2 with the tangent gradient g at x, and what rounding may hide."""
-        return self.minimum.gap(self.problem.objective.gradient(x) - normal, scale)
+        return self.minimum.gap(self._gradient(x) - normal, scale)
+
+    def _gradient(self, x: Array) -> Array:
+        """Return grad F in double precision, by the matrix where the data are coarser than that."""
+        objective = self.problem.objective
+        quadratic = objective.hessian() if objective.single else None
+        return objective.gradient(x) if quadratic is None else quadratic[0] @ x + quadratic[1]
 
 
 def solved_directly(way: Way, warm: bool) -> Way | None:
