@@ -9,7 +9,6 @@ import numpy as np
 from tether.arrays import Array
 from tether.inputs import plain_array, positive_integer, vector
 from tether.objectives.losses.base import Labels, Loss
-from tether.objectives.losses.majorised import above_softplus
 from tether.objectives.losses.softplus import sigmoid, sigmoid_slope, softplus, softplus_and_sigmoid
 
 _ADVICE = "encode the labels first, for example with sklearn.preprocessing.LabelEncoder"
@@ -62,10 +61,6 @@ class Logistic(Loss):
     def curvatures(self, z: Array, y: Labels) -> Array:
         """Return s (1 - s) with s = 1 / (1 + exp(-z))."""
         return sigmoid_slope(z)
-
-    def majorants(self, z: Array, y: Labels) -> Array:
-        """Return tanh(z / 2) / (2 z)."""
-        return above_softplus(z)
 
 
 @dataclass(frozen=True)

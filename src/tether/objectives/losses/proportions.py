@@ -9,7 +9,6 @@ from scipy.special import xlogy
 from tether.arrays import Array
 from tether.inputs import vector
 from tether.objectives.losses.base import Labels, Loss
-from tether.objectives.losses.majorised import above_softplus
 from tether.objectives.losses.softplus import sigmoid, sigmoid_slope, softplus
 
 
@@ -57,7 +56,3 @@ class Binomial(Loss):
     def curvatures(self, z: Array, y: Labels) -> Array:
         """Return s (1 - s)."""
         return sigmoid_slope(z)
-
-    def majorants(self, z: Array, y: Labels) -> Array:
-        """Return tanh(z / 2) / (2 z)."""
-        return above_softplus(z)
