@@ -213,7 +213,7 @@ class NewtonAlgorithm(Algorithm[NewtonState]):
         return Curvature(point, self.form, self.outputs, self.share, rate, self.spectrum, above, mu)
 
     def tell(self, state: NewtonState, reply: Reply) -> NewtonState:
-        """Let L-BFGS go on in the metric; take another where steps are cut often, or one of a model above F."""
+        """Let L-BFGS go on in the metric; take another, or one of a model above F, where steps are cut."""
         assert isinstance(reply, Measured)
         if not reply.complete:
             return state
