@@ -99,6 +99,18 @@ def test_whatever_the_numbers_steps_at_once_are_steps_one_by_one(
     np.testing.assert_allclose(fast, slow, atol=1e-12, rtol=1e-13)
 
 
+@pytest.mark.parametrize("w", [-7e-182, 7e-182, -1e-300, 1e-200])
+@pytest.mark.parametrize("tiny", [6e-234, 1e-308, 1e-150])
+def test_tiny_numbers_of_one_sign_do_not_pass_zero(w, tiny):
+    """Their product underflows to zero, and a logarithm of what is below zero would count steps through it."""
+    for sign in (1.0, -1.0):
+        below, above = sorted((sign * tiny, sign * 0.0128))
+        given = [np.array([part]) for part in (w, below, above, -math.inf, math.inf)]
+        for n in (1, 162, 300):
+            fast, slow = at_once(*given, 0.117, n), one_by_one(*given, 0.117, (n,))[n]
+            np.testing.assert_allclose(fast, slow, atol=1e-12, rtol=1e-13)
+
+
 @given(y=NUMBERS, drift=NUMBERS, left=SLOPES, right=SLOPES)
 def test_what_a_step_takes_is_the_prox_of_a_piece(y, drift, left, right):
     moved = shrunk.py_func(y, drift - left, drift + right)

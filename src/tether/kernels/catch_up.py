@@ -79,9 +79,10 @@ def within(w, lower, upper):
 def passes_zero(w, moved, below, above):
     """Say whether w, which one formula has moved, came to zero and could not rest there; seldom true.
 
-    It is also said of tiny numbers that did not, because their product is zero.
+    Signs are compared and not multiplied: the product of tiny numbers is zero whatever theirs are.
     """
-    return (w * moved <= 0.0) & (w != 0.0) & (below * above > 0.0) & (below < above)
+    crossed = ((w > 0.0) & (moved <= 0.0)) | ((w < 0.0) & (moved >= 0.0))
+    return crossed & (below * above > 0.0) & (below < above)
 
 
 @kernel
