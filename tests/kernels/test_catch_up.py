@@ -102,7 +102,7 @@ def test_whatever_the_numbers_steps_at_once_are_steps_one_by_one(
 @pytest.mark.parametrize("w", [-7e-182, 7e-182, -1e-300, 1e-200])
 @pytest.mark.parametrize("tiny", [6e-234, 1e-308, 1e-150])
 def test_tiny_numbers_of_one_sign_do_not_pass_zero(w, tiny):
-    """Their product underflows to zero, and a logarithm of what is below zero would count steps through it."""
+    """Their product underflows to zero; steps through zero are counted by a logarithm of what is then < 0."""
     for sign in (1.0, -1.0):
         below, above = sorted((sign * tiny, sign * 0.0128))
         given = [np.array([part]) for part in (w, below, above, -math.inf, math.inf)]
