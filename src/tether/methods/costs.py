@@ -5,7 +5,7 @@ from typing import NamedTuple
 
 from tether.curvature import DIAGONAL, FULL, KRONECKER, length_of
 from tether.methods.newton import NewtonAlgorithm
-from tether.methods.prices import price_of_direction, work_of_request
+from tether.methods.prices import price_of_direction, work_of_pass, work_of_request
 from tether.problem import Facts
 from tether.requests import Arrived, Reply
 
@@ -28,6 +28,7 @@ class Costs(NamedTuple):
     newton: float  # a run of Newton's method, likely; infinite where there are no second derivatives
     single: bool = False  # and that is one step
     longest: float = math.inf  # what to reckon with before another method is left for it
+    silent: float = 1.0  # of what a pass costs, what another in the same request does: nothing is said of it
 
     @classmethod
     def of(cls, facts: Facts, newton: NewtonAlgorithm | None) -> "Costs":
@@ -35,20 +36,25 @@ class Costs(NamedTuple):
         apart = facts.step_work == 0.0
         ratio = ROUND_PRICE if apart else _round(facts) / work_of_request(facts)
         a_pass, a_round = 1.0 / (1.0 + ratio), ratio / (1.0 + ratio)
+        silent = 1.0 if apart else work_of_pass(facts) / work_of_request(facts)
         if newton is None:
-            return cls(facts.n_samples, a_pass, a_round, math.inf)
+            return cls(facts.n_samples, a_pass, a_round, math.inf, silent=silent)
         vectors = length_of(newton.form, facts.dim, newton.outputs) / facts.dim if apart else 0.0
         renewal = a_pass * newton.price + VECTOR_PRICE * vectors
         if newton.exact and facts.second_order.concordance == 0.0:  # a quadratic
-            return cls(facts.n_samples, a_pass, a_round, 2.0 + renewal, single=True, longest=2.0 + renewal)
+            return cls(facts.n_samples, a_pass, a_round, 2.0 + renewal, True, 2.0 + renewal, silent)
         direction = a_pass * price_of_direction(newton.form, facts)
         likely, longest = _run(newton, facts, renewal, 1.0 + direction)
-        return cls(facts.n_samples, a_pass, a_round, likely, longest=longest)
+        return cls(facts.n_samples, a_pass, a_round, likely, False, longest, silent)
 
     def of_reply(self, reply: Reply) -> float:
         """Return the cost of a request that was answered."""
-        price = self.a_pass * (WALK_PRICE if isinstance(reply, Arrived) else 1.0)
-        return price * reply.work.gradients / self.n_samples + self.a_round * reply.work.rounds
+        passes = reply.work.gradients / self.n_samples
+        if isinstance(reply, Arrived):
+            passes *= WALK_PRICE
+        elif passes > 1.0:
+            passes = 1.0 + self.silent * (passes - 1.0)
+        return self.a_pass * passes + self.a_round * reply.work.rounds
 
 
 def _run(newton: NewtonAlgorithm, facts: Facts, renewal: float, iteration: float) -> tuple[float, float]:

@@ -56,7 +56,7 @@ def price_of_renewal(form: str, facts: Facts, share: float = 1.0) -> float:
         KRONECKER: width**3 + SMALL_EIGENPROBLEM * width**2 + m * p * (ROW_ENTRY + 0.5 * (width + m)),
         DIAGONAL: m * m * p,
     }[form]
-    a_pass = facts.n_samples * work_of_sample(facts)
+    a_pass = work_of_pass(facts)
     taking = share * facts.second_order.price(form) * a_pass + products / PRODUCTS
     if form == DIAGONAL and math.isinf(facts.round_work) and facts.step_work > 0.0:  # sparse, and here
         taking += SPARSE_FACTOR + SPARSE_COLUMN * p
@@ -73,7 +73,12 @@ def price_of_direction(form: str, facts: Facts) -> float:
 
 def work_of_request(facts: Facts) -> float:
     """Return the nanoseconds of a pass and of what is said about it, about."""
-    return facts.n_samples * work_of_sample(facts) + TALK
+    return work_of_pass(facts) + TALK
+
+
+def work_of_pass(facts: Facts) -> float:
+    """Return the nanoseconds of a pass, about."""
+    return facts.n_samples * work_of_sample(facts)
 
 
 def price_of_program(form: str, facts: Facts) -> float:
