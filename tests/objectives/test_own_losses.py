@@ -8,7 +8,7 @@ import tether
 from tether.kernels.codes import CODES
 from tether.kernels.losses import loss_of, slope_of
 from tether.objectives.compiled import Model, compile_model
-from tether.objectives.losses import LOSSES, Binomial, Logistic, Loss, Multinomial, Squared
+from tether.objectives.losses import LOSSES, Binomial, Logistic, Loss, Multinomial, Poisson, Squared
 from tether.objectives.losses.checks import check_loss
 from tether.objectives.losses.kernel_codes import coded
 
@@ -326,6 +326,38 @@ def test_a_loss_that_hands_out_the_same_buffer_twice_does_no_harm():
     np.testing.assert_array_equal(
         thrifty.batch_gradient(first, batch, second), plain.batch_gradient(first, batch, second)
     )
+
+
+def test_a_loss_that_works_on_the_predictions_it_is_given_does_no_harm():
+    class InPlace(Expectile):
+        def values(self, z, y):
+            found = GOOD.values(z, y)
+            z[:] = 0.0
+            return found
+
+    X, y = data()
+    here, plain = (tether.GLM(X, y, loss, l2=0.1).evaluate(np.ones(10)) for loss in (InPlace(), GOOD))
+    assert here.value == plain.value
+    np.testing.assert_array_equal(here.gradient, plain.gradient)
+
+
+def test_functions_of_another_class_before_a_built_in_loss_are_those_that_count():
+    class Squares:
+        def values(self, z, y):
+            return 0.5 * (z - y) ** 2
+
+        def slopes(self, z, y):
+            return z - y
+
+        def curvatures(self, z, y):
+            return np.ones_like(z)
+
+    class Mixed(Squares, Poisson):
+        pass
+
+    X, y = data()
+    objective, x = tether.GLM(X, abs(y), Mixed(), l2=0.1), np.ones(10)
+    assert objective.evaluate(x).value == pytest.approx(objective.value(x), rel=1e-14)
 
 
 def test_a_loss_with_other_slopes_inherits_no_values_and_slopes_at_once():

@@ -45,6 +45,11 @@ def test_a_point_that_is_not_finite_is_never_accurate(convexity, value, certific
     assert not accuracy(convexity=convexity).is_met(measured(value, certificate, scale))
 
 
+def test_a_long_gradient_is_no_size_of_f():
+    """Rounding of ||grad F|| = 1e11 may hide a gap; that makes no point with a large one accurate."""
+    assert not relative(convexity=1e-6).is_met(measured(value=8.0, certificate=1e-5, scale=1e11))
+
+
 def test_a_gap_that_overflowed_is_not_accurate_next_to_a_size_that_did():
     """With ||grad F|| = 1e160 the bound on the gap and what rounding makes of F are both infinite."""
     steep = measured(value=1e155, certificate=1e306, scale=1e160)

@@ -79,7 +79,8 @@ def within(w, lower, upper):
 def passes_zero(w, moved, below, above):
     """Say whether w, which one formula has moved, came to zero and could not rest there; seldom true.
 
-    Signs are compared and not multiplied: the product of tiny numbers is zero whatever theirs are.
+    Signs of w are compared and not multiplied: a product of tiny numbers is zero whatever theirs are. Where
+    that of what a step takes is zero, a path through zero is off by such numbers.
     """
     crossed = ((w > 0.0) & (moved <= 0.0)) | ((w < 0.0) & (moved >= 0.0))
     return crossed & (below * above > 0.0) & (below < above)

@@ -223,10 +223,9 @@ class NewtonAlgorithm(Algorithm[NewtonState]):
             return told._replace(left=left, above=left > 0, again=False)
         if not _is_cut_often(told.inner):
             return told
+        # Second derivatives of old are renewed before those of the function are blamed.
         if told.began < told.stage and (self.majorised or self.price <= CHEAP_RENEWAL):
-            return self._renew_here(
-                told
-            )  # before it is blamed: what led too far were second derivatives of old
+            return self._renew_here(told)
         if self.majorised and not told.above:
             above = self._renew_here(told)
             return above._replace(above=True, left=told.patience, patience=2 * told.patience)

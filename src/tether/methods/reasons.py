@@ -40,7 +40,7 @@ WORDS = {
     Reason.MANY_VARIABLES: "before second derivatives pay",
     Reason.SMALL_STEPS: "stochastic steps would be small",
     Reason.EVEN_DATA: "data are even, so that few iterations may do",
-    Reason.UNEQUAL_COLUMNS: "columns are unequal and steps would be small",
+    Reason.UNEQUAL_COLUMNS: "columns are unequal, and small steps or none would do little",
 }
 FIELDS = {Running.NEWTON: "newton", Running.SKIP: "skip", Running.LBFGS: "lbfgs"}
 PACES = {running: f"pace_of_{name}" for running, name in FIELDS.items()}

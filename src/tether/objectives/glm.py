@@ -49,7 +49,7 @@ from tether.objectives.glm_data import (
 from tether.objectives.losses import Loss, as_loss
 from tether.objectives.losses.checks import check_loss, fingerprint
 from tether.objectives.losses.curvature import largest_curvature
-from tether.objectives.losses.kernel_codes import coded, is_built_in
+from tether.objectives.losses.kernel_codes import coded, is_built_in, values_and_slopes
 from tether.objectives.losses.majorised import Majorised
 from tether.objectives.recession import products_of, separation
 from tether.objectives.ridge import as_ridge
@@ -225,11 +225,10 @@ class GLM(Objective):
     def evaluate_in_numpy(self, x: Array) -> Evaluation:
         """Return what `evaluate` returns, without compiled code."""
         z = shifted(self.design.predict(self._shaped(x)), self.offset)
-        losses, slopes = self.loss.values_and_slopes(z, self.y)
-        value, slopes = self._mean(losses, x), np.array(slopes, dtype=np.float64)
+        losses, slopes = values_and_slopes(self.loss, z, self.y)
         weighted = slopes if self.weights is None else slopes * column(self.weights, slopes)
         gradient = self.design.combine(weighted).ravel() / self.n_samples + self.l2 * x
-        return Evaluation(value, gradient, slopes)
+        return Evaluation(self._mean(losses, x), gradient, slopes)
 
     def expansion(self, x: Array) -> Expansion:
         """Return F, its gradient and its Hessian, of little data from one look at all predictions."""

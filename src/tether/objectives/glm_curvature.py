@@ -19,6 +19,7 @@ from tether.objectives.design import BLOCK, Design
 from tether.objectives.glm_data import chosen, column, shifted
 from tether.objectives.gram import gram_of, gram_triangle, is_separable, square_sums, summed
 from tether.objectives.losses import Loss
+from tether.objectives.losses.kernel_codes import values_and_slopes
 from tether.objectives.losses.majorised import is_majorised
 from tether.objectives.losses.probe import has_hessians, inside
 from tether.objectives.outputs import as_product, drawn_by_curvature, in_full
@@ -155,7 +156,7 @@ def expansion_of(model: LinearModel, x: Array) -> Expansion:
     design, loss, y, weights, offset = model[:5]
     z = shifted(design.predict(x), offset)
     share = 1.0 / len(z) if weights is None else weights / len(z)
-    losses, slopes = (np.asarray(found, dtype=np.float64) for found in loss.values_and_slopes(z, y))
+    losses, slopes = values_and_slopes(loss, z, y)
     value = float(losses.sum() / len(z) if weights is None else losses @ share)
     gradient = design.combine(share * slopes)
 

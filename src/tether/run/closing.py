@@ -119,7 +119,7 @@ class Closing:
         if bend is None:
             return run, None
         hidden, work = self.way.hidden(best.x)
-        risen = max(0.0, value - best.value) if coarse else 0.0
+        risen = max(0.0, value - best.value)
         return run._replace(counts=run.counts.plus_audit(work)), bend._replace(hidden=hidden + risen)
 
     def _referred(self, run: Run, best: Incumbent) -> Run:

@@ -96,12 +96,12 @@ class Accuracy(NamedTuple):
         fall = 0.0 if self.reference is None else self.reference.fall(point.value, size)
         if fall > LARGEST_FALL * size:
             fall = min(fall, LARGEST_FALL * max(size, self._rise(point)))
-        sizes = [size, fall]
+        found = max(size, fall)
         bend = _bend_of(point)
         curvature = max(self.convexity, 0.0 if bend is None else bend.smallest)
-        if curvature > 0:  # for x = o with F = 0
-            sizes.append(ROUNDING * point.scale * point.scale / (2.0 * curvature))
-        return max(sizes)
+        if found == 0.0 and curvature > 0:  # F is 0 at o and wherever it was seen
+            found = ROUNDING * point.scale * point.scale / (2.0 * curvature)
+        return found
 
     def _rise(self, point: Measured | Incumbent) -> float:
         """Return mu/2 ||x - o||^2, by which F is higher at the origin o at least, if x is optimal.

@@ -145,11 +145,12 @@ def approached(
         here = data.stand(x)
         share = SHARE if math.isfinite(newton.concordance) else STRAIGHT_SHARE
         steps, end = _taken(data, here, asked.times(share))
+        slope = norm(here.tangent)
     work = Work(0, math.ceil((data.looks + data.bends * price) * facts.n_samples), steps, steps)
     limit = 0.0 if end is None else _limit(asked, here.value, end.value)
     mu = newton.convexity
     steepness = newton.concordance / math.sqrt(mu) if mu > 0.0 else math.inf
-    return Approach(work, x, here.value, norm(here.tangent), steps, end, limit, steepness)
+    return Approach(work, x, here.value, slope, steps, end, limit, steepness)
 
 
 def _price(newton: NewtonAlgorithm, facts: Facts) -> float:

@@ -33,6 +33,7 @@ MATRICES = 4.0  # of that size at the same time
 PRODUCT = 0.022  # a product of numbers of two rows
 PART_PRODUCT, TANGENT_PRODUCT = 0.036, 0.08  # the same with tangent parts; to make these
 READ, CALL = 0.25, 2e4  # a number that a projection reads; what else it takes
+NOTICEABLE = 0.02  # seconds: what takes less is done whatever the budget, so that runs can go on with another
 STEPS = 0.1  # for each triple of samples: some steps of Newton's method
 # Iterations of L-BFGS that making X B may cost: it is likely to take some sqrt(kappa). Of 90 problems drawn
 # (50 to 1,500 samples, 1.2 to 100 times as many variables, conditioned 1 to 1e8, rows of equal and unequal
@@ -95,7 +96,8 @@ class WideData(Narrowed):
         """Say whether nothing was dropped, or what was is nothing next to the accuracy that was asked for."""
         if len(self.span.chosen) == self.wide.n_samples:
             return True
-        here = self.narrow.evaluate(self.problem.constraint.project(np.zeros(self.narrow.dim)))
+        with np.errstate(all="ignore"):
+            here = self.narrow.evaluate(self.problem.constraint.project(np.zeros(self.narrow.dim)))
         lost = rounded_pivot(self.span.design) * self._pull(here.slopes) ** 2 / self.wide.ridge.common
         return lost <= self.asked.limit(abs(here.value))
 
@@ -183,7 +185,7 @@ def _pays(objective: GLM, constraint: Constraint, seconds: float) -> bool:
     projection = CALL + READ * constraint.work if constraint.work else 0.0
     tangents = TANGENT_PRODUCT * constraint.work if is_dense(constraint) else projection
     making = (PART_PRODUCT if tangents else PRODUCT) * n * n * p + n * tangents + STEPS * n**3
-    if not 1e-9 * making <= BUDGET_SHARE * seconds:
+    if not 1e-9 * making <= max(BUDGET_SHARE * seconds, NOTICEABLE):
         return False
     iteration = n * objective.second_order.work + TALK + projection
     return making <= (FIXED + BY_ROOT * math.sqrt(_conditioning(objective))) * iteration

@@ -52,8 +52,8 @@ class Loss(ABC):
     Notes
     -----
     A class that writes one of the three functions anew and declares no constants has the defaults, also if
-    the class that it derives from had better ones. The same holds for ``values_and_slopes``, ``hessians``,
-    ``mixed`` and ``majorants``.
+    the class that it derives from had better ones. The same holds for ``hessians``, ``mixed`` and
+    ``majorants``.
 
     Examples
     --------
@@ -80,7 +80,7 @@ class Loss(ABC):
     def __init_subclass__(cls, **options: Any) -> None:
         super().__init_subclass__(**options)
         if any(function in cls.__dict__ for function in _FUNCTIONS):
-            for name in (*_CONSTANTS, "values_and_slopes", "hessians", "mixed", "majorants", "words"):
+            for name in (*_CONSTANTS, "hessians", "mixed", "majorants", "words"):
                 if name not in cls.__dict__:
                     setattr(cls, name, getattr(Loss, name))
 
@@ -119,8 +119,8 @@ class Loss(ABC):
         """
 
     def values_and_slopes(self, z: Array, y: Labels) -> tuple[Array, Array]:
-        """Return both, which may have much in common; values in an array that slopes do not overwrite."""
-        return np.array(self.values(z, y), dtype=np.float64), self.slopes(z, y)
+        """Return both, which may have much in common; only the library's own losses are asked for this."""
+        return self.values(z, y), self.slopes(z, y)
 
     def hessians(self, z: Array, y: Labels) -> Array | None:
         """Return the matrix of second derivatives of every sample's loss, (n, K, K); None: not known.

@@ -7,9 +7,12 @@ in it; what is not in it runs in NumPy, whatever the size of the data.
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
+import numpy as np
+
+from tether.arrays import Array
 from tether.kernels import codes
 from tether.objectives.losses.amounts import Gamma, Poisson, Tweedie
-from tether.objectives.losses.base import Loss
+from tether.objectives.losses.base import Labels, Loss
 from tether.objectives.losses.classes import Logistic, Multinomial
 from tether.objectives.losses.proportions import Binomial
 from tether.objectives.losses.quantiles import SmoothedQuantile
@@ -45,3 +48,14 @@ def coded(loss: Loss) -> Coded | None:
 def is_built_in(loss: Loss) -> bool:
     """Say whether the functions and constants of a loss are the library's own."""
     return type(loss) in _CODES
+
+
+def values_and_slopes(loss: Loss, z: Array, y: Labels) -> tuple[Array, Array]:
+    """Return both, at once where the library knows how.
+
+    Of a user's loss slopes come first: its functions may change z, or hand out the same buffer.
+    """
+    if is_built_in(loss):
+        return loss.values_and_slopes(z, y)
+    slopes = np.array(loss.slopes(z, y), dtype=np.float64)
+    return np.asarray(loss.values(z, y), dtype=np.float64), slopes

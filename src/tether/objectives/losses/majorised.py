@@ -38,10 +38,6 @@ class Majorised(Loss):
         """Return those of the loss."""
         return self.loss.slopes(z, y)
 
-    def values_and_slopes(self, z: Array, y: Labels) -> tuple[Array, Array]:
-        """Return those of the loss."""
-        return self.loss.values_and_slopes(z, y)
-
     def curvatures(self, z: Array, y: Labels) -> Array:
         """Return the majorising ones."""
         found = self.loss.majorants(z, y)
