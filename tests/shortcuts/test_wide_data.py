@@ -226,8 +226,10 @@ def test_what_is_no_case_for_it_is_left_alone(tmp_path):
 
 def test_it_is_taken_where_it_costs_less_than_iterations():
     rng = np.random.default_rng(0)
-    X, y = rng.standard_normal((600, 3_000)) / np.sqrt(3_000), np.arange(600) % 2
+    white, y = rng.standard_normal((600, 3_000)) / np.sqrt(3_000), np.arange(600) % 2
+    X = white + rng.standard_normal((600, 10)) @ rng.standard_normal((10, 3_000)) / 100
     assert reduced(tether.GLM(X, y, l2=1 / 600)) is None  # a few iterations will do
+    assert reduced(tether.GLM(white, y, l2=1e-4 / 600)) is None  # and here: rows are nearly orthogonal
     assert reduced(tether.GLM(X, y, l2=1e-4 / 600)) is not None
     assert reduced(tether.GLM(X, y, l2=1e-4 / 600), seconds=1e-3) is None
     case = Wide()
@@ -251,7 +253,8 @@ def test_a_kept_run_is_the_same_again(tmp_path):
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 def test_the_peak_of_memory_is_a_share_of_the_data(loss, m, dtype):
     rng = np.random.default_rng(0)
-    X = rng.standard_normal((200, 30_000)).astype(dtype)
+    X = (rng.standard_normal((200, 5)) @ rng.standard_normal((5, 30_000))).astype(dtype)
+    X += rng.standard_normal((200, 30_000)).astype(dtype)
     y = X[:, 0] > 0
     constraint = tether.Affine(rng.standard_normal((m, 30_000))) if m else None
     assert tether.solve(tether.GLM(X, y, loss, l2=1e-3), constraint).success  # compile before counting

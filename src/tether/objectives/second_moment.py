@@ -12,7 +12,7 @@ from tether import threads
 from tether.arrays import Array, Indices
 from tether.kernels.codes import NO_PARAMETERS
 from tether.lazy import lazy
-from tether.objectives.design import Design
+from tether.objectives.design import Design, Rows
 from tether.objectives.gram import gram_matrix, is_sparse, square_sums, summed
 from tether.objectives.spectrum import (
     Product,
@@ -50,7 +50,8 @@ def _products(design: Design, chosen: Indices, factors: Array) -> float:
     if design.width <= _NARROW_WIDTH:
         block = design.block(chosen) * factors[:, None]
         return float(np.sum((block.T @ block) ** 2))
-    rows, total = design.take(chosen), 0.0
+    rows: Rows = design if len(chosen) == design.n_samples else design.take(chosen)
+    total = 0.0
     for probe in np.random.default_rng(1).choice([-1.0, 1.0], (_PROBES, design.width)):
         end = rows.combine(factors**2 * rows.predict(probe))
         total += float(end @ end) / _PROBES
@@ -109,8 +110,9 @@ class SecondMoment:
         That is of rows of length 1, of which long ones are not more than others: the mean square of the
         products of any two, times the columns. It is 1 where rows point anywhere.
         """
-        n, count = self.design.n_samples, min(self.design.n_samples, _FEW_ROWS)
-        chosen = np.random.default_rng(0).choice(n, count, replace=False)
+        n = self.design.n_samples
+        count = _FEW_ROWS if n >= 4 * _FEW_ROWS else n  # a copy of some should be a small part of the data
+        chosen = np.arange(n) if count == n else np.random.default_rng(0).choice(n, count, replace=False)
         units = 1.0 / np.sqrt(np.where(self.squares[chosen] > 0.0, self.squares[chosen], np.inf))
         products = _products(self.design, chosen, units) - float(np.count_nonzero(units))
         return self.design.width * products / max(1, count * (count - 1))

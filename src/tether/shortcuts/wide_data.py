@@ -35,11 +35,11 @@ PART_PRODUCT, TANGENT_PRODUCT = 0.036, 0.08  # the same with tangent parts; to m
 READ, CALL = 0.25, 2e4  # a number that a projection reads; what else it takes
 NOTICEABLE = 0.02  # seconds: what takes less is done whatever the budget, so that runs can go on with another
 STEPS = 0.1  # for each triple of samples: some steps of Newton's method
-# Iterations of L-BFGS that making X B may cost: it is likely to take some sqrt(kappa). Of 90 problems drawn
-# (50 to 1,500 samples, 1.2 to 100 times as many variables, conditioned 1 to 1e8, rows of equal and unequal
-# lengths, l2 of 0.01/N to 1/N, none to N/2 equations) 58 take this way, in 1/2.4 of the time without it
-# (median); 12 of them take longer with it, mostly by some milliseconds, the worst 3.1 times as long.
-FIXED, BY_ROOT = 2.0, 1.0
+# Iterations of L-BFGS that making X B may cost: about sqrt(kappa), which it is likely to take, or a few where
+# rows are nearly orthogonal and the loss is nowhere steep. Of 90 random problems 58 took this way, in 1/2.4
+# of the time without it (median), 5 of them in more than 1.2 times, before such rows were told apart.
+FIXED, BY_ROOT, FEW_ITERATIONS = 2.0, 1.0, 8.0
+ORTHOGONAL = 1.0  # sum of the squared cosines of a row with the others, up to which rows are
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -188,7 +188,16 @@ def _pays(objective: GLM, constraint: Constraint, seconds: float) -> bool:
     if not 1e-9 * making <= max(BUDGET_SHARE * seconds, NOTICEABLE):
         return False
     iteration = n * objective.second_order.work + TALK + projection
-    return making <= (FIXED + BY_ROOT * math.sqrt(_conditioning(objective))) * iteration
+    return making <= (FIXED + _likely_iterations(objective)) * iteration
+
+
+def _likely_iterations(objective: GLM) -> float:
+    """Return how many iterations L-BFGS is likely to take."""
+    by_root = BY_ROOT * math.sqrt(_conditioning(objective))
+    if by_root <= FEW_ITERATIONS or not math.isfinite(objective.loss.curvature):
+        return by_root
+    cosines = objective.contrast.spread * objective.n_samples / objective.design.width
+    return FEW_ITERATIONS if cosines < ORTHOGONAL else by_root
 
 
 def _conditioning(objective: GLM) -> float:
