@@ -122,9 +122,9 @@ def solve(
         Called after every request with an `OptimizeResult`: x, fun and gap of the best point so far, nit,
         counts and seconds of the run; stops it by raising StopIteration.
     checkpoint : path, optional
-        Where to keep the run. If the file exists, the run continues from it, bit for bit; a file of other
-        data, another constraint or other settings is refused. It is written every three seconds and at
-        the end.
+        Where to keep the run. If the file exists, the run continues from it, bit for bit as one with the same
+        budgets would (tight ones leave out the steps before a run that "auto" takes); a file of other data,
+        another constraint or other settings is refused. It is written every three seconds and at the end.
     engine : Engine, optional
         Where the work is done. Default: this process.
     verbose : bool, default False

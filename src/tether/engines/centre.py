@@ -57,7 +57,7 @@ class Projector(NamedTuple):
             (image, decrement), images = self.metric.along(tangent), self._images(request.beside)
         except NotFinite:
             return None
-        if float(tangent.dot(image)) < 0.0:
+        if float(tangent.dot(image)) < 0.0:  # rounding has spoilt the direction
             return None
         exact = self.metric.exact and self.asked.share >= 1.0
         concordance = self.asked.concordance if exact else math.inf

@@ -100,7 +100,8 @@ class GLM(Objective):
     ----------
     X : array or sparse matrix of shape (N, d)
         The rows a_i. C-contiguous float32 and float64 arrays, memory maps and CSR matrices are used as
-        they are; anything else is converted once. Products are taken in the precision of X.
+        they are; anything else is converted once. Products are taken in the precision of X, and what
+        certificates say is as exact as they are.
     y : array of shape (N,)
         Labels: 0 and 1 (or -1 and 1) for "logistic", class numbers 0 to K - 1 for "multinomial", shares of
         successes for "binomial", counts for "poisson", amounts above 0 for "gamma", from 0 on for "tweedie",
