@@ -228,6 +228,8 @@ class AutoAlgorithm(SwitchingAlgorithm[AutoState]):
         if state.running == Running.NEWTON or pace >= state.pace_of_newton:
             return False
         late, even = state.spent >= PATIENCE * self.costs.newton, are_even(self.facts)
+        if even and not self._has_hessian:  # what merely resembles the Hessian is no better than nothing then
+            return False
         rest = (EVEN_REST if even else 1.0) * self.costs.longest
         return rest < left and (late or (rest <= NEAR and self._has_hessian and not even))
 

@@ -25,7 +25,7 @@ from tether.objectives.spectrum import (
 _GRAM_WIDTH = 500  # columns up to which the matrix is formed if its smallest eigenvalue is of use
 _NARROW_WIDTH = 64  # columns up to which forming it costs less than a few products with the data
 _SEVERAL_ROWS = 2_000  # that show how unequal columns are, ...
-_FEW_ROWS, _PROBES = 300, 4  # ... and how unequal eigenvalues; and directions to look along
+_FEW_ROWS, _PROBES = 300, 16  # ... and how unequal eigenvalues; and directions to look along
 _SPECTRAL_TOLERANCE = 0.03  # a larger L_F costs methods less than the passes that would make it smaller
 
 
@@ -51,8 +51,12 @@ def _products(design: Design, chosen: Indices, factors: Array) -> float:
         block = design.block(chosen) * factors[:, None]
         return float(np.sum((block.T @ block) ** 2))
     rows: Rows = design if len(chosen) == design.n_samples else design.take(chosen)
+    probes = np.random.default_rng(1).choice([-1.0, 1.0], (design.width, _PROBES))
+    if not is_sparse(design):
+        ends = rows.combine((factors**2)[:, None] * rows.predict(probes))
+        return float(np.sum(ends**2)) / _PROBES
     total = 0.0
-    for probe in np.random.default_rng(1).choice([-1.0, 1.0], (_PROBES, design.width)):
+    for probe in probes.T:
         end = rows.combine(factors**2 * rows.predict(probe))
         total += float(end @ end) / _PROBES
     return total
