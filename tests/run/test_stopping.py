@@ -5,6 +5,7 @@ import math
 import numpy as np
 import pytest
 
+import tether
 from tether.objectives.base import Smoothness
 from tether.problem import Facts
 from tether.requests import Arrived, Measured, Work
@@ -48,6 +49,22 @@ def test_a_point_that_is_not_finite_is_never_accurate(convexity, value, certific
 def test_a_long_gradient_is_no_size_of_f():
     """Rounding of ||grad F|| = 1e11 may hide a gap; that makes no point with a large one accurate."""
     assert not relative(convexity=1e-6).is_met(measured(value=8.0, certificate=1e-5, scale=1e11))
+
+
+@pytest.mark.parametrize("method", ["lbfgs", "newton", "nesterov"])
+def test_a_slope_that_equations_hide_is_no_size_of_f(method):
+    """F is 0 where the run begins and -500,000 at its minimum, beside a gradient that the equation takes up."""
+    objective = tether.Quadratic(matrix=0.5e-6 * np.eye(3), linear=np.array([1e11, 1.0, 0.0]))
+    sol = tether.solve(objective, tether.Affine(np.eye(3)[:1], [0.0]), method, rtol=1e-6)
+    assert not sol.success or sol.fun <= -499_999.0
+
+
+@pytest.mark.parametrize("method", ["auto", "lbfgs", "newton"])
+@pytest.mark.parametrize("rows", [[[1.0, 0.0, 0.0]], [[1 / 7, 2 / 7, 3 / 7]]])
+def test_a_minimum_where_f_is_zero_but_for_rounding_is_found(method, rows):
+    objective = tether.Quadratic(matrix=0.5 * np.eye(3), linear=1e3 * np.array(rows[0]))
+    sol = tether.solve(objective, tether.Affine(rows, [0.0]), method)
+    assert sol.success and abs(sol.fun) < 1e-20
 
 
 def test_a_gap_that_overflowed_is_not_accurate_next_to_a_size_that_did():

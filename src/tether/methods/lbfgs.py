@@ -150,7 +150,7 @@ class LBFGSAlgorithm(Algorithm[LBFGSState]):
         assert reply.gradient is not None
         image = image_of(reply)
         direction = -pairs.inverse(reply.gradient, image) if len(pairs.steps) else None
-        if direction is None or float(direction.dot(reply.gradient)) >= 0:  # rounding has spoilt the pairs
+        if direction is None or not float(direction.dot(reply.gradient)) < 0:  # rounding has spoilt pairs
             pairs = Pairs.none(len(image))
             direction = -self._first_scale(reply) * image
         still = norm(reply.gradient) <= GRADIENT_ROUNDING * reply.scale or idle >= 2

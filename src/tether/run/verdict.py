@@ -17,6 +17,7 @@ from tether.run.turn import Run
 from tether.tolerance import Tolerance
 
 LARGEST_FALL = 100.0  # times the size of F: a longer fall is no measure of it
+SEVERAL = 4.0  # times the gap that rounding of grad F hides at least
 SEEN_FALL = 1e-13  # of the fall since the start: less cannot be told from 0
 FAR_NORM = 1e6  # a norm of x that few problems mean
 FLOOR_LOOKS = 30  # at F without progress, where its slope is next to rounding
@@ -96,12 +97,14 @@ class Accuracy(NamedTuple):
         fall = 0.0 if self.reference is None else self.reference.fall(point.value, size)
         if fall > LARGEST_FALL * size:
             fall = min(fall, LARGEST_FALL * max(size, self._rise(point)))
-        found = max(size, fall)
+        return max(size, fall)
+
+    def _rounded(self, point: Measured | Incumbent) -> float:
+        """Return a gap that may be nothing but rounding of grad F; as large an F cannot be told from 0."""
         bend = _bend_of(point)
         curvature = max(self.convexity, 0.0 if bend is None else bend.smallest)
-        if found == 0.0 and curvature > 0:  # F is 0 at o and wherever it was seen
-            found = ROUNDING * point.scale * point.scale / (2.0 * curvature)
-        return found
+        hidden = ROUNDING * point.scale
+        return SEVERAL * hidden * hidden / (2.0 * curvature) if curvature > 0.0 else 0.0
 
     def _rise(self, point: Measured | Incumbent) -> float:
         """Return mu/2 ||x - o||^2, by which F is higher at the origin o at least, if x is optimal.
@@ -121,7 +124,10 @@ class Accuracy(NamedTuple):
 
     def allows(self, gap: float, point: Measured | Incumbent) -> bool:
         """Say whether a gap is small enough."""
-        return self.asked.allows(gap, self.size(point)) or self.asked.allows(gap, self._rise(point))
+        size = self.size(point)
+        if self.asked.allows(gap, size) or self.asked.allows(gap, self._rise(point)):
+            return True
+        return bool(self.asked.rtol) and max(gap, size) <= self._rounded(point) < math.inf
 
     def _is_bent(self, point: Measured | Incumbent) -> bool:
         bend = _bend_of(point)
