@@ -53,7 +53,7 @@ def test_a_long_gradient_is_no_size_of_f():
 
 @pytest.mark.parametrize("method", ["lbfgs", "newton", "nesterov"])
 def test_a_slope_that_equations_hide_is_no_size_of_f(method):
-    """F is 0 where the run begins and -500,000 at its minimum, beside a gradient that the equation takes up."""
+    """F is 0 where the run begins and -500,000 at its minimum, beside a gradient that the equation bears."""
     objective = tether.Quadratic(matrix=0.5e-6 * np.eye(3), linear=np.array([1e11, 1.0, 0.0]))
     sol = tether.solve(objective, tether.Affine(np.eye(3)[:1], [0.0]), method, rtol=1e-6)
     assert not sol.success or sol.fun <= -499_999.0
