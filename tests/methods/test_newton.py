@@ -1,6 +1,6 @@
 """Newton's method: few iterations whatever the units, safe from any start, a certificate near the truth."""
 
-from itertools import pairwise
+from itertools import islice, pairwise
 
 import numpy as np
 import pytest
@@ -8,8 +8,10 @@ from scipy.linalg import null_space
 from scipy.optimize import minimize
 
 import tether
+from tether.engines import Serial
 from tether.methods import LBFGS, Newton, Regularised
 from tether.objectives.losses import SmoothedQuantile
+from tether.problem import Problem
 
 RNG = np.random.default_rng(3)
 N, P = 300, 8
@@ -130,6 +132,29 @@ def test_every_form_leads_to_the_optimum(form):
     sol = tether.solve(objective, constraint, Newton(curvature=form), tol=1e-9)
     best = tether.solve(objective, constraint, "lbfgs", tol=1e-12)
     assert sol.success and abs(sol.fun - best.fun) < 1e-9
+
+
+def test_a_metric_that_is_due_comes_with_the_next_trial():
+    moments = islice(tether.iterate(multinomial(), None, Newton(curvature="kronecker")), 20)
+    states, points = zip(*((moment.state, moment.reply.point) for moment in moments), strict=True)
+    assert states[-1].renewals >= 3
+    assert not any(np.array_equal(one, other) for one, other in pairwise(points))
+
+
+def test_a_metric_is_taken_where_the_run_is_if_the_trial_it_came_with_leads_too_far():
+    engine, problem = Serial(), Problem(multinomial(), tether.Unconstrained(12))
+    algorithm, memory = Newton(curvature="kronecker").prepare(engine.facts(problem)), engine.blank(problem)
+    state = algorithm.start(np.zeros(12))
+    while not algorithm._renews_ahead(state):
+        reply, memory = engine.exchange(problem, algorithm.ask(state), memory)
+        state = algorithm.tell(state, reply)
+    request = algorithm.ask(state)
+    assert np.array_equal(request.metric.point, request.point) and len(request.beside) >= 2
+    reply, memory = engine.exchange(problem, request, memory)
+    refused = algorithm.tell(state, reply._replace(value=state.inner.value + 1.0))
+    again = algorithm.ask(refused)
+    assert np.array_equal(again.point, state.inner.x) and np.array_equal(again.metric.point, again.point)
+    assert algorithm.tell(state, reply).metric is reply.point
 
 
 def test_second_derivatives_of_some_samples_do_as_a_metric():

@@ -227,11 +227,15 @@ class AutoAlgorithm(SwitchingAlgorithm[AutoState]):
         """Say whether Newton's method would have been the better choice, as far as one can tell by now."""
         if state.running == Running.NEWTON or pace >= state.pace_of_newton:
             return False
-        late, even = state.spent >= PATIENCE * self.costs.newton, are_even(self.facts)
-        if even and not self._has_hessian:  # what merely resembles the Hessian is no better than nothing then
+        if self.costs.longest >= left:
             return False
-        rest = (EVEN_REST if even else 1.0) * self.costs.longest
-        return rest < left and (late or (rest <= NEAR and self._has_hessian and not even))
+        late = state.spent >= PATIENCE * self.costs.newton
+        near = self.costs.longest <= NEAR and self._has_hessian
+        if not (late or near) or not are_even(self.facts):
+            return late or near
+        if not self._has_hessian:  # what merely resembles the Hessian is no better than nothing then
+            return False
+        return late and EVEN_REST * self.costs.longest < left
 
     def _is_worth(self, other: Running, before: float, pace: float, left: float) -> bool:
         """Say whether another method was quicker, or is worth a trial where it has not run yet."""

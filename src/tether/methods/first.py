@@ -38,7 +38,7 @@ def first_of(
             return Running.LBFGS, Reason.EVEN_DATA
         return Running.NEWTON, Reason.CHEAP_CURVATURE
     difficult = DIFFICULT if unfit is None else CURVED
-    if has_cheap_diagonal(newton) and _is_unequal(facts) and facts.contrast().passes >= difficult:
+    if has_cheap_diagonal(newton) and facts.contrast().passes >= difficult and _is_unequal(facts):
         return Running.NEWTON, Reason.UNEQUAL_COLUMNS
     if unfit is not None:
         return Running.LBFGS, unfit

@@ -18,6 +18,8 @@ import math
 from dataclasses import dataclass, field
 from typing import Any, ClassVar, Literal, NamedTuple, final
 
+import numpy as np
+
 from tether.arrays import Array, same
 from tether.curvature import DIAGONAL, FORMS, FULL, KRONECKER
 from tether.methods.base import Algorithm, Method
@@ -28,7 +30,7 @@ from tether.methods.prices import enough_samples, form_or_best, price_of_program
 from tether.methods.sequential import FEW_CUTS, FIRST_PATIENCE, SMALLEST_SET, SequentialAlgorithm
 from tether.needs import Need
 from tether.problem import Facts
-from tether.requests import Curvature, Gradient, Measured, Reply
+from tether.requests import Curvature, Curved, Gradient, Measured, Reply
 
 FIRST_RENEWAL = 6  # iterations after which a metric that is not the Hessian is first renewed
 ALWAYS = 0.3  # requests: second derivatives that cost less are taken with every gradient
@@ -201,10 +203,13 @@ class NewtonAlgorithm(Algorithm[NewtonState]):
     def ask(self, state: NewtonState) -> Gradient:
         """Ask for the gradient at the trial point, in the metric in use or in one taken there."""
         request = self.inner.ask(state.inner)
-        at = request.point if state.fresh else state.metric
+        gradient, ahead = state.inner.gradient, self._renews_ahead(state)
+        at = request.point if state.fresh or ahead else state.metric
         if at is None:
             return request
-        beside = state.inner.pairs.changes if state.fresh and not self.exact else None
+        beside = state.inner.pairs.changes if (state.fresh or ahead) and not self.exact else None
+        if ahead and beside is not None and gradient is not None:
+            beside = np.vstack([beside, gradient])
         return request._replace(metric=self._curvature(at, state.above), beside=beside)
 
     def _curvature(self, point: Array, above: bool) -> Curvature:
@@ -238,7 +243,9 @@ class NewtonAlgorithm(Algorithm[NewtonState]):
         if reply.curved is None:
             return self._without_metric(state, reply)
         if state.fresh:
-            return self._renewed(state, reply, reply.curved.decrement)
+            return self._renewed(state, reply, reply.curved)
+        if self._renews_ahead(state):
+            return self._renewed_ahead(state, reply, reply.curved)
         inner = self.inner.tell(state.inner, reply)
         gone = inner.stage > state.inner.stage
         state = state._replace(inner=inner, spent=state.spent + 1)
@@ -247,12 +254,27 @@ class NewtonAlgorithm(Algorithm[NewtonState]):
             return self._renew_here(state)._replace(again=True)
         return self._judged(state, reply.curved.decrement) if gone else state
 
-    def _renewed(self, state: NewtonState, reply: Measured, decrement: float) -> NewtonState:
+    def _renewed_ahead(self, state: NewtonState, reply: Measured, curved: Curved) -> NewtonState:
+        """Go on in a metric that came with a trial; take one where the run is if the trial leads too far."""
+        images = curved.images
+        assert images is not None
+        if not reply.value <= state.inner.value + reply.rounding:
+            return self._renew_here(state)
+        pairs = state.inner.pairs._replace(images=images[:-1])
+        before = state.inner._replace(pairs=pairs, image=images[-1])
+        return self._in_new_metric(state, before, reply, curved)
+
+    def _renewed(self, state: NewtonState, reply: Measured, curved: Curved) -> NewtonState:
         """Go on in a new metric, which knows better than the pairs before it."""
-        images = None if reply.curved is None else reply.curved.images
         before = forgetful(state.inner)
-        if images is not None:  # what was learned in the metric before is as good in this one
-            before = state.inner._replace(pairs=state.inner.pairs._replace(images=images), image=None)
+        if curved.images is not None:  # what was learned in the metric before is as good in this one
+            before = state.inner._replace(pairs=state.inner.pairs._replace(images=curved.images), image=None)
+        return self._in_new_metric(state, before, reply, curved)
+
+    def _in_new_metric(
+        self, state: NewtonState, before: LBFGSState, reply: Measured, curved: Curved
+    ) -> NewtonState:
+        """Let L-BFGS go on with vectors in the metric of a reply."""
         inner = self.inner.tell(before, reply)
         accepted = inner.image is not None
         return state._replace(
@@ -261,8 +283,8 @@ class NewtonAlgorithm(Algorithm[NewtonState]):
             fresh=accepted and (self.always or state.above),
             renewals=state.renewals + 1,
             began=inner.stage,
-            first=decrement,
-            last=decrement,
+            first=curved.decrement,
+            last=curved.decrement,
             spent=0,
             paid=0,
             pace=0.0,
@@ -286,14 +308,25 @@ class NewtonAlgorithm(Algorithm[NewtonState]):
         state = state._replace(last=decrement, paid=state.spent, pace=pace)
         return self._renew_here(state) if self._is_due(state, slow) else state
 
+    def _renews_ahead(self, state: NewtonState) -> bool:
+        """Say whether the metric is due once the next trial is taken, so that it can come with it."""
+        inner = state.inner
+        fits = not (self.exact or state.fresh or state.above) and state.metric is not None
+        return fits and inner.gradient is not None and inner.trials == 0 and self._is_next(state, 1)
+
     def _is_due(self, state: NewtonState, slow: bool) -> bool:
         """Say whether the metric is to be renewed now."""
-        if self.refresh is not None:
-            return state.stage - state.began >= self.refresh
-        if self.exact:
+        if self.exact and self.refresh is None:
             return self.always or slow
+        return self._is_next(state, 0)
+
+    def _is_next(self, state: NewtonState, iterations: int) -> bool:
+        """Say whether it is time for another metric after some iterations, whatever the one in use brings."""
+        stage = state.stage + iterations
+        if self.refresh is not None:
+            return stage - state.began >= self.refresh
         first = max(FIRST_RENEWAL, round(self.price))
-        return state.stage >= (first + 2) * 2 ** (state.renewals - 1) - 2
+        return stage >= (first + 2) * 2 ** (state.renewals - 1) - 2
 
     def _renew_here(self, state: NewtonState) -> NewtonState:
         """Ask for second derivatives where the run is; the gradient there is known already."""

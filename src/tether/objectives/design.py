@@ -82,6 +82,10 @@ class Design(Rows):
     def write(self, rows: slice | Indices, factors: Array, out: Array) -> None:
         """Write some rows, each times its factor, into a dense array."""
 
+    @abstractmethod
+    def products(self, rows: Indices) -> Array:
+        """Return the products of some rows with each other."""
+
 
 class DenseDesign(Design):
     """The rows of a NumPy array (or memory map)."""
@@ -146,6 +150,11 @@ class DenseDesign(Design):
     def write(self, rows: slice | Indices, factors: Array, out: Array) -> None:
         """Write some rows, each times its factor, into a dense array."""
         np.multiply(self.matrix[rows], factors[:, None], out=out)
+
+    def products(self, rows: Indices) -> Array:
+        """Return the products of some rows with each other."""
+        block = self.block(rows)
+        return block @ block.T
 
 
 class SparseDesign(Design):
@@ -215,6 +224,11 @@ class SparseDesign(Design):
     def write(self, rows: slice | Indices, factors: Array, out: Array) -> None:
         """Write some rows, each times its factor, into a dense array."""
         np.multiply(self.block(rows), factors[:, None], out=out)
+
+    def products(self, rows: Indices) -> Array:
+        """Return the products of some rows with each other."""
+        some = self.matrix[rows].astype(np.float64)
+        return (some @ some.T).toarray()
 
 
 class SparseRows(Rows):
@@ -307,6 +321,10 @@ class WithOnes(Design):
         """Write some rows and a 1 behind each, times their factors, into a dense array."""
         self.design.write(rows, factors, out[:, :-1])
         out[:, -1] = factors
+
+    def products(self, rows: Indices) -> Array:
+        """Return the products of some rows with each other, of which the ones are a part."""
+        return self.design.products(rows) + 1.0
 
 
 def as_design(

@@ -402,9 +402,12 @@ class GLM(Objective):
     @lazy
     def contrast(self) -> Contrast:
         """L_max over mu N, the largest mean square of a column over the median, and how even rows are."""
-        squares, mu = self._moment.column_squares(), self.ridge.smallest
-        passes = self._largest_smoothness / (mu * self.n_samples) if mu > 0.0 else math.inf
-        return Contrast(passes, float(squares.max() / (np.median(squares) or 1.0)), self._moment.spread())
+        mu = self.ridge.smallest
+        return Contrast(
+            lambda: self._largest_smoothness / (mu * self.n_samples) if mu > 0.0 else math.inf,
+            self._moment.unevenness,
+            self._moment.spread,
+        )
 
     @lazy
     def reach(self) -> Array | None:

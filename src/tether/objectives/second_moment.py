@@ -23,7 +23,8 @@ from tether.objectives.spectrum import (
 )
 
 _GRAM_WIDTH = 500  # columns up to which the matrix is formed if its smallest eigenvalue is of use
-_NARROW_WIDTH = 64  # columns up to which forming it costs less than a few products with the data
+_NARROW_WIDTH = 64  # columns up to which forming it costs less than a few products with the data ...
+_NARROW_SPARSE_WIDTH = 200  # ... and less, for few rows made dense, than products of sparse ones
 _SEVERAL_ROWS = 2_000  # that show how unequal columns are, ...
 _FEW_ROWS, _PROBES = 300, 16  # ... and how unequal eigenvalues; and directions to look along
 _SPECTRAL_TOLERANCE = 0.03  # a larger L_F costs methods less than the passes that would make it smaller
@@ -46,20 +47,17 @@ def _lengths_of(squares: Array, weights: Array | None) -> Lengths:
 
 
 def _products(design: Design, chosen: Indices, factors: Array) -> float:
-    """Return the sum of the squares of all products of two rows times factors; along probes where wide."""
-    if design.width <= _NARROW_WIDTH:
+    """Return the sum of the squares of all products of two rows times factors; along probes where long."""
+    sparse_rows = is_sparse(design)
+    if design.width <= (_NARROW_SPARSE_WIDTH if sparse_rows else _NARROW_WIDTH):
         block = design.block(chosen) * factors[:, None]
         return float(np.sum((block.T @ block) ** 2))
+    if sparse_rows:
+        return float(np.sum((design.products(chosen) * factors * factors[:, None]) ** 2))
     rows: Rows = design if len(chosen) == design.n_samples else design.take(chosen)
     probes = np.random.default_rng(1).choice([-1.0, 1.0], (design.width, _PROBES))
-    if not is_sparse(design):
-        ends = rows.combine((factors**2)[:, None] * rows.predict(probes))
-        return float(np.sum(ends**2)) / _PROBES
-    total = 0.0
-    for probe in probes.T:
-        end = rows.combine(factors**2 * rows.predict(probe))
-        total += float(end @ end) / _PROBES
-    return total
+    ends = rows.combine((factors**2)[:, None] * rows.predict(probes))
+    return float(np.sum(ends**2)) / _PROBES
 
 
 class SecondMoment:
@@ -99,14 +97,15 @@ class SecondMoment:
         """||a_i||^2."""
         return self.design.squared_norms()
 
-    def column_squares(self) -> Array:
-        """Return about the mean squares of the columns, of many dense rows from some of them."""
+    def unevenness(self) -> float:
+        """Return about the largest mean square of a column over the median, of many dense rows from some."""
         n = self.design.n_samples
         few = n <= _SEVERAL_ROWS or is_sparse(self.design)
         rows = None if few else np.linspace(0, n - 1, _SEVERAL_ROWS).astype(np.intp)
         factors = np.full(n, 1.0 / n) if self.weights is None else self.weights / n
         some = summed(self.design, factors if rows is None else factors[rows], rows)
-        return square_sums(some, compiled=self._compiled).ravel()
+        squares = square_sums(some, compiled=self._compiled)
+        return float(squares.max() / (np.median(squares) or 1.0))
 
     def spread(self) -> float:
         """Return about how much larger the mean square of the eigenvalues is than the square of their mean.
@@ -115,7 +114,8 @@ class SecondMoment:
         products of any two, times the columns. It is 1 where rows point anywhere.
         """
         n = self.design.n_samples
-        count = _FEW_ROWS if n >= 4 * _FEW_ROWS else n  # a copy of some should be a small part of the data
+        many = _FEW_ROWS if is_sparse(self.design) else 4 * _FEW_ROWS  # of dense ones a small part is copied
+        count = _FEW_ROWS if n > many else n
         chosen = np.arange(n) if count == n else np.random.default_rng(0).choice(n, count, replace=False)
         units = 1.0 / np.sqrt(np.where(self.squares[chosen] > 0.0, self.squares[chosen], np.inf))
         products = _products(self.design, chosen, units) - float(np.count_nonzero(units))

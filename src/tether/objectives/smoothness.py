@@ -6,6 +6,7 @@ from dataclasses import dataclass, replace
 from typing import Any, ClassVar, NamedTuple, Self
 
 from tether.inputs import nonnegative, switch
+from tether.lazy import lazy
 
 #: Constants beyond this overflow when methods square and invert them.
 LARGEST_CONSTANT = 1e100
@@ -160,12 +161,28 @@ class OpenSmoothness:
 Constants = Smoothness | OpenSmoothness
 
 
-class Contrast(NamedTuple):
-    """What makes a sum difficult for small steps, and its columns for steps of one length."""
+@dataclass(frozen=True)
+class Contrast:
+    """What makes a sum difficult for small steps, and columns for steps of one length; found when asked."""
 
-    passes: float = 0.0  # L_max / (mu N), in which small steps come about as far as strong convexity pulls
-    columns: float = math.inf  # how much more F is curved along one variable than along most
-    spread: float = math.inf  # mean square of the data's curvatures over the square of their mean
+    find_passes: Callable[[], float] = lambda: 0.0
+    find_columns: Callable[[], float] = lambda: math.inf
+    find_spread: Callable[[], float] = lambda: math.inf
+
+    @lazy
+    def passes(self) -> float:
+        """L_max / (mu N), in which small steps come about as far as strong convexity pulls."""
+        return self.find_passes()
+
+    @lazy
+    def columns(self) -> float:
+        """How much more F is curved along one variable than along most."""
+        return self.find_columns()
+
+    @lazy
+    def spread(self) -> float:
+        """The mean square of the data's curvatures over the square of their mean."""
+        return self.find_spread()
 
 
 def known_smoothness(constants: Constants) -> float:
