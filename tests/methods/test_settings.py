@@ -184,10 +184,24 @@ def test_the_spread_of_directions_is_that_of_the_eigenvalues_of_rows_of_length_o
     assert spread == pytest.approx(width * products.sum() / (900 * 899), rel=0.15)
 
 
-def test_auto_tries_lbfgs_before_a_hessian_that_costs_much():
+def test_auto_tries_lbfgs_before_a_hessian_that_costs_much_unless_rows_are_very_uneven():
     rng = np.random.default_rng(0)
     X, y = rng.standard_normal((3000, 900)), rng.integers(2, size=3000)
-    assert "chose L-BFGS (before second" in _chosen(tether.GLM(X, y, l2=0.1))
+    units = np.logspace(0.0, -0.5, 900)
+    assert "chose L-BFGS (data are even" in _chosen(tether.GLM(X, y, l2=1e-4))
+    assert "chose L-BFGS (before second" in _chosen(tether.GLM(X * units, y, l2=1e-4))
+    assert "chose Newton's method" in _chosen(tether.GLM(X * units**5, y, l2=1e-4))
+
+
+def test_auto_takes_walks_where_l2_makes_them_easy_and_a_hessian_costs_more():
+    rng = np.random.default_rng(0)
+    X, y = (
+        sparse.random_array((60_000, 1500), density=0.02, rng=rng, format="csr"),
+        rng.integers(2, size=60_000),
+    )
+    X = (X * np.logspace(0.0, -2.0, 1500)).tocsr()
+    assert "chose ProxSkip-SVRG with Anderson" in _chosen(tether.GLM(X, y, l2=1e-3))
+    assert "chose ProxSkip-SVRG with Anderson" not in _chosen(tether.GLM(X, y, l2=1e-6))
 
 
 def test_auto_takes_lbfgs_where_the_smoothness_is_only_estimated():

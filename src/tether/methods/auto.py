@@ -21,7 +21,14 @@ from tether.methods.anderson import AndersonAlgorithm, AndersonState
 from tether.methods.base import Algorithm, Choice, Method
 from tether.methods.beyond_planes import FLAGSHIP, WAITING, BeyondAlgorithm
 from tether.methods.costs import Costs
-from tether.methods.first import CHEAP_NEWTON, are_even, first_of, has_cheap_diagonal, unfit_for_walks
+from tether.methods.first import (
+    CHEAP_NEWTON,
+    are_even,
+    first_of,
+    has_cheap_diagonal,
+    has_few_rows,
+    unfit_for_walks,
+)
 from tether.methods.lbfgs import LBFGS, LBFGSAlgorithm, LBFGSState
 from tether.methods.newton import Newton, NewtonAlgorithm, NewtonState
 from tether.methods.reasons import FIELDS, PACES, TITLES, WORDS, Reason, Running
@@ -37,7 +44,8 @@ EVEN_REST = 1.5  # times what Newton's method costs, that must be left for it wh
 PATIENCE = 0.2  # of what Newton's method costs, which the others have in any case ...
 NEAR = 120.0  # ... unless data are uneven and it costs no more than this
 SHORT_TRIAL = 8.0  # iterations of L-BFGS where Newton's method is cheap
-LONG_TRIAL = 4.0  # times what Newton's method may cost, before others are tried again
+LONG_TRIAL = 4.0  # times what Newton's method may cost, before others are tried again ...
+SHORT_DIAGONAL = 1.5  # ... or this with the diagonal alone, which may be no better than nothing
 TRIALS = 3.0  # of another method, that what is left must be worth for one
 ACCURACY = 1e-6  # of F, for guesses at how much is left to do
 
@@ -231,11 +239,11 @@ class AutoAlgorithm(SwitchingAlgorithm[AutoState]):
             return False
         late = state.spent >= PATIENCE * self.costs.newton
         near = self.costs.longest <= NEAR and self._has_hessian
-        if not (late or near) or not are_even(self.facts):
-            return late or near
-        if not self._has_hessian:  # what merely resembles the Hessian is no better than nothing then
+        if not (late or near):
             return False
-        return late and EVEN_REST * self.costs.longest < left
+        if not self._has_hessian:  # what merely resembles the Hessian may be no better than nothing
+            return not (are_even(self.facts) or has_few_rows(self.facts))
+        return not are_even(self.facts) or (late and EVEN_REST * self.costs.longest < left)
 
     def _is_worth(self, other: Running, before: float, pace: float, left: float) -> bool:
         """Say whether another method was quicker, or is worth a trial where it has not run yet."""
@@ -247,7 +255,7 @@ class AutoAlgorithm(SwitchingAlgorithm[AutoState]):
             return 10.0 if self._has_diagonal else 30.0
         if running == Running.LBFGS:
             return SHORT_TRIAL if self.costs.newton <= CHEAP_NEWTON else 10.0
-        return LONG_TRIAL * self.costs.longest
+        return (SHORT_DIAGONAL if self._has_diagonal else LONG_TRIAL) * self.costs.longest
 
     @property
     def _has_hessian(self) -> bool:

@@ -13,18 +13,22 @@ from tether.methods.reasons import Reason, Running
 from tether.problem import Facts
 
 FEW_SAMPLES = 1_000  # below which stages of stochastic steps do not pay
-DEAREST_STEP = 1e6  # nanoseconds: steps of Newton's method that take less need no conversation
+DEAREST_STEP = 1.5e6  # nanoseconds: steps of Newton's method that take less need no conversation
 CHEAP_STEP = 15.0  # what one step of it may cost to go first, where that is all it takes, ...
 SINGLE_STEP = 80.0  # ... or this unless data are even: then a few iterations of L-BFGS do
-CHEAP_NEWTON = 45.0  # what all of them may cost to go first, unless data are even
-EVEN = 1.2  # spread of the directions of even data
+CHEAP_NEWTON = 45.0  # what all of them may cost to go first, unless data are even, ...
+DEAR_NEWTON = 90.0  # ... or this where data are uneven and l2 is small: L-BFGS takes long then
+EVEN, UNEVEN = 1.2, 3.0  # spread of the directions of even data, at most, and of uneven ones, at least
 CHEAP_DIAGONAL = 10.0  # requests: the diagonal of the Hessian that is worth having from the start, ...
 DIFFICULT = 8.0  # ... where L / (mu N) is at least this, so that small steps do little in a few passes, ...
-CURVED = 5.0  # ... or this where there are none, so that it is not l2 that curves F, ...
-UNEQUAL = 10.0  # ... and F is curved so much more along one variable than along most
+CURVED = 2.0  # ... or this where there are none, so that it is not l2 that curves F, ...
+UNEQUAL = 10.0  # ... and F is curved so much more along one variable than along most, ...
+FEW_ROWS, SETTLED = 0.5, 100.0  # of the variables: so few samples, with L / (mu N) above this, are too few
+EASY = 1.0  # L / (mu N) up to which small steps are done in a few passes
+EASY_STAGES = 20.0  # iterations of L-BFGS that these take
 DEAR_ROUND = 0.5  # of an iteration of L-BFGS: rounds that are worth saving by small steps
-CHEAP_METRIC = 5.0  # passes: a metric that costs no more is worth having from the start
-INTERPRETED = 8.5  # times the work of a sample in a pass: steps that take longer do not pay
+CHEAP_METRIC = 15.0  # passes: a metric that costs no more is worth having from the start
+INTERPRETED = 4.2  # times the work of a sample in a pass: steps that take longer do not pay
 
 
 def first_of(
@@ -33,17 +37,21 @@ def first_of(
     """Return the method to begin with, and what speaks for it."""
     if (costs.single and costs.newton <= CHEAP_STEP) or is_quick(newton, facts):
         return Running.NEWTON, Reason.CHEAP_CURVATURE
-    if _has_cheap_metric(newton) or _has_cheap_hessian(newton, costs):
+    if _has_cheap_metric(newton) or _has_cheap_hessian(newton, facts, costs):
         if are_even(facts):
             return Running.LBFGS, Reason.EVEN_DATA
+        if unfit is None and costs.newton > EASY_STAGES and facts.contrast().passes <= EASY:
+            return Running.SKIP, Reason.MANY_SAMPLES
         return Running.NEWTON, Reason.CHEAP_CURVATURE
-    difficult = DIFFICULT if unfit is None else CURVED
-    if has_cheap_diagonal(newton) and facts.contrast().passes >= difficult and _is_unequal(facts):
+    if has_cheap_diagonal(newton) and _suits_diagonal(facts, unfit):
         return Running.NEWTON, Reason.UNEQUAL_COLUMNS
     if unfit is not None:
         return Running.LBFGS, unfit
     if newton is not None and newton.form != DIAGONAL:
-        return Running.LBFGS, Reason.MANY_VARIABLES
+        if are_even(facts):
+            return Running.LBFGS, Reason.EVEN_DATA
+        if facts.contrast().passes >= DIFFICULT:
+            return Running.LBFGS, Reason.MANY_VARIABLES
     if costs.a_round < DEAR_ROUND and facts.contrast().passes >= DIFFICULT:
         return Running.LBFGS, Reason.SMALL_STEPS
     return Running.SKIP, Reason.MANY_SAMPLES
@@ -61,10 +69,13 @@ def _has_cheap_metric(newton: NewtonAlgorithm | None) -> bool:
     return newton is not None and newton.form == KRONECKER and newton.price <= CHEAP_METRIC
 
 
-def _has_cheap_hessian(newton: NewtonAlgorithm | None, costs: Costs) -> bool:
+def _has_cheap_hessian(newton: NewtonAlgorithm | None, facts: Facts, costs: Costs) -> bool:
     """Say whether there is the Hessian itself, and all that is likely to be needed costs little."""
-    most = SINGLE_STEP if costs.single else CHEAP_NEWTON
-    return newton is not None and newton.exact and costs.newton <= most
+    if newton is None or not newton.exact:
+        return False
+    if costs.single or costs.newton <= CHEAP_NEWTON:
+        return costs.newton <= SINGLE_STEP
+    return costs.newton <= DEAR_NEWTON and _are_difficult(facts)
 
 
 def has_cheap_diagonal(newton: NewtonAlgorithm | None) -> bool:
@@ -79,9 +90,21 @@ def are_even(facts: Facts) -> bool:
     return facts.contrast().spread < EVEN
 
 
-def _is_unequal(facts: Facts) -> bool:
-    """Say whether some variables bend F much more than most."""
+def _are_difficult(facts: Facts) -> bool:
+    """Say whether rows point a few ways more than others, and l2 does little about it."""
+    return facts.contrast().passes >= DIFFICULT and facts.contrast().spread >= UNEVEN
+
+
+def _suits_diagonal(facts: Facts, unfit: Reason | None) -> bool:
+    """Say whether some variables bend F much more than most, and more than l2 does."""
+    if facts.contrast().passes < (DIFFICULT if unfit is None else CURVED) or has_few_rows(facts):
+        return False
     return facts.contrast().columns >= UNEQUAL
+
+
+def has_few_rows(facts: Facts) -> bool:
+    """Say whether l2 alone settles most variables, so that those with little data should not go far."""
+    return facts.n_samples < FEW_ROWS * facts.dim and facts.contrast().passes > SETTLED
 
 
 def unfit_for_walks(facts: Facts) -> Reason | None:

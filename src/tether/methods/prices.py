@@ -9,13 +9,13 @@ MANY_SAMPLES, FEW_SAMPLES = 6, 3  # a column: make a Kronecker metric as good as
 DEAREST_HESSIAN = 150.0  # requests, beyond which its diagonal has to do
 DEAREST_RENEWAL = 5.0  # passes that a Kronecker metric of more than few samples may cost
 PROGRAM_STEPS = 10.0  # factorisations that a quadratic program takes
-PRODUCTS = 20.0  # of a factorisation in a nanosecond
+PRODUCTS = 17.0  # of a factorisation in a nanosecond
 PLACE, MIXED_PLACE = 15.0, 60.0  # products in the time of a number of the Hessian; where outputs are mixed
 SMALL_EIGENPROBLEM = 1000.0  # products in the time that each entry of a matrix takes in an eigenproblem
 ROW_ENTRY = 180.0  # the same for each entry of rows that are put into a Kronecker metric
-READ_METRIC, READ_ROWS = 0.25, 0.45  # nanoseconds for each number that a direction in a metric meets, ...
-READ_LONG_ROWS = 1.5  # ... of rows beside a diagonal, which are met several times
-SPARSE_FACTOR, SPARSE_COLUMN = 1.5e6, 300.0  # nanoseconds of factorising sparse equations, and for a variable
+READ_METRIC, READ_ROWS = 0.4, 0.7  # nanoseconds for each number that a direction in a metric meets, ...
+READ_LONG_ROWS = 2.4  # ... of rows beside a diagonal, which are met several times
+SPARSE_FACTOR, SPARSE_COLUMN = 2e6, 400.0  # nanoseconds of factorising sparse equations, and for a variable
 TALK = 1.8e5  # nanoseconds that a request takes besides its work
 
 

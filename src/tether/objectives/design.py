@@ -15,6 +15,7 @@ from scipy import sparse
 
 from tether import threads
 from tether.arrays import Array, Indices
+from tether.lazy import lazy
 
 #: Stored numbers from which a model is worth compiling for.
 COMPILE_FROM = 200_000
@@ -183,13 +184,18 @@ class SparseDesign(Design):
         """The matrix."""
         return (self.matrix,)
 
+    @lazy
+    def _transpose(self) -> sparse.csc_array:
+        """X^T, a view, which SciPy takes a while to make."""
+        return self.matrix.T
+
     def predict(self, x: Array) -> Array:
         """Return X x."""
         return _float64(self.matrix @ x.astype(self.matrix.dtype, copy=False))
 
     def combine(self, slopes: Array) -> Array:
         """Return X^T s."""
-        return _float64(self.matrix.T @ slopes.astype(self.matrix.dtype, copy=False))
+        return _float64(self._transpose @ slopes.astype(self.matrix.dtype, copy=False))
 
     def take(self, batch: Indices) -> Rows:
         """Return the rows with these numbers."""

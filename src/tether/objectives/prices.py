@@ -17,17 +17,17 @@ from tether.objectives.gram import is_sparse, pairs_of
 
 LARGEST_FULL = 5000  # variables up to which a Hessian is kept in full: a triangle of 100 MB
 
-_READ, _READ_OUTPUT = 0.25, 0.075  # a number of a dense row in a pass; for each of several outputs
-_FIND = 1.1  # a number of a sparse row, for each output
-_SAMPLE, _OUTPUT = 14.0, 15.0  # what else a sample takes, and each of several outputs
-_PRODUCT, _COPY = 0.022, 0.8  # a product of two numbers in BLAS; a number of a row that BLAS gets
-_PAIR = 0.4  # a product that a place is found for
+_READ, _READ_OUTPUT = 0.5, 0.15  # a number of a dense row in a pass; for each of several outputs
+_FIND = 2.2  # a number of a sparse row, for each output
+_SAMPLE, _OUTPUT = 25.0, 30.0  # what else a sample takes, and each of several outputs
+_PRODUCT, _COPY = 0.026, 1.2  # a product of two numbers in BLAS; a number of a row that BLAS gets
+_PAIR = 0.8  # a product that a place is found for
 _CACHED, _FAR = 1300.0, 14.0  # columns whose triangle slows that down, and by how much at most
-_INTERPRETED_PAIR = 10.0  # the same where there is too little data to compile for
-_FACTOR, _FILL = 6.0, 1.5  # the factor of a sample; a number of a sparse row that is made dense
-_BLOCK = 5.0  # a number of the matrix of second derivatives of one sample's outputs
-_MIXED = 0.02  # a product of rows for all pairs of outputs
-_PROBABILITY = 20.0  # an output of a sample whose matrix is made of its probabilities
+_INTERPRETED_PAIR = 6.0  # the same where there is too little data to compile for
+_FACTOR, _FILL = 9.0, 2.2  # the factor of a sample; a number of a sparse row that is made dense
+_BLOCK = 8.0  # a number of the matrix of second derivatives of one sample's outputs
+_MIXED = 0.024  # a product of rows for all pairs of outputs
+_PROBABILITY = 30.0  # an output of a sample whose matrix is made of its probabilities
 _DENSE_SQUARES, _SPARSE_SQUARES = 2.0, 1.25  # the diagonal: a pass without kernels, and with one
 
 
