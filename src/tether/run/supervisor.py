@@ -93,7 +93,7 @@ class Supervisor:
         gap = self.judge.gap(run, reply) if isinstance(reply, Measured) else math.nan
         facts = self.conversation.facts
         self.record.add(run, reply, gap, self.budgets.fraction(run.counts, run.seconds, facts))
-        if not question.cut_by and self.verdict.status != Status.DIVERGED.name:
+        if not question.cut_by and not self.verdict.says(Status.DIVERGED):
             self.kept, self.rows_kept = run, len(self.record.rows)
         if self.verdict.save:
             self._write()
@@ -106,7 +106,7 @@ class Supervisor:
 
     def keep(self) -> None:
         """Write the run down at its end, unless it diverged: it would only do so again."""
-        if self.verdict.status != Status.DIVERGED.name:
+        if not self.verdict.says(Status.DIVERGED):
             self._write()
 
     def close(self, run: Run) -> Solution:
@@ -176,9 +176,9 @@ class Supervisor:
     def _in_view_of(self, run: Run, reply: Reply) -> Run:
         """Answer with a point that is certified; have one confirmed that a learned dual certifies."""
         seconds = self.verdict.seconds
-        if isinstance(reply, Measured) and self.verdict.status == Status.CONVERGED.name:
+        if self.verdict.says(Status.CONVERGED) and isinstance(reply, Measured):
             return run._replace(seconds=seconds, best=Incumbent.at(reply))  # a lower point may lack that
-        if isinstance(reply, Measured) and self.verdict.confirm:
+        if self.verdict.confirm and isinstance(reply, Measured):
             return run._replace(seconds=seconds, confirm=reply.point, unconfirmed=reply.certificate)
         return run._replace(seconds=seconds)
 

@@ -45,6 +45,10 @@ class Verdict(NamedTuple):
         """Whether there is a next turn."""
         return not self.status
 
+    def says(self, status: Status) -> bool:
+        """Say whether this is why the run ends."""
+        return bool(self.status) and self.status == status.name
+
 
 class Accuracy(NamedTuple):
     """What is good enough.
