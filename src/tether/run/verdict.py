@@ -159,8 +159,8 @@ class Judge:
 
     def accuracy_of(self, run: Run) -> Accuracy:
         """Return what is good enough for what has been seen of F."""
-        accuracy = self._plain(run)
-        return accuracy if run.reference is None else accuracy._replace(reference=run.reference)
+        asked, convexity, _, origin, floor = plain = self._plain(run)
+        return plain if run.reference is None else Accuracy(asked, convexity, run.reference, origin, floor)
 
     def gap(self, run: Run, point: Measured | Incumbent) -> float:
         """Return the bound on the gap at a measured point, after what has been seen of F."""
