@@ -66,6 +66,7 @@ class Once(Generic[Value]):
         return self._find()
 
     def __call__(self) -> Value:
+        """Return the value."""
         return self._found
 
 

@@ -88,9 +88,9 @@ class Supervisor:
         """Judge a turn, call back, write it down; all in one agreed verdict."""
         if isinstance(question.request, Descend):
             self.clock.saw(reply.work.gradients, time.perf_counter() - self.asked)
-        self.verdict = self._engine.agree(partial(self._decision, run, reply, question), Verdict)
-        run = self._in_view_of(run, reply)
         gap = self.judge.gap(run, reply) if isinstance(reply, Measured) else math.nan
+        self.verdict = self._engine.agree(partial(self._decision, run, reply, gap, question), Verdict)
+        run = self._in_view_of(run, reply)
         facts = self.conversation.facts
         self.record.add(run, reply, gap, self.budgets.fraction(run.counts, run.seconds, facts))
         if not question.cut_by and not self.verdict.says(Status.DIVERGED):
@@ -141,10 +141,10 @@ class Supervisor:
         status = self.judge.before(run) or spent
         return Verdict("" if status is None else status.name, seconds=seconds)
 
-    def _decision(self, run: Run, reply: Reply, question: Question) -> Verdict:
+    def _decision(self, run: Run, reply: Reply, gap: float, question: Question) -> Verdict:
         """Judge, then hear the user."""
         begun = run.first is not None or not isinstance(reply, Measured)  # else it was a look at the origin
-        status, detail = self.judge.after(run, reply) if begun else (None, "")
+        status, detail = self.judge.after(run, reply, gap) if begun else (None, "")
         confirm = status is None and self.judge.wants_confirmation(run, reply)
         seconds = self.clock.seconds()
         if status is None and not confirm:

@@ -53,7 +53,7 @@ class SolvedDirectly(Way):
     minimum: Minimum
 
     def facts(self, facts: Facts) -> Facts:
-        """Return facts with the convexity of F on the set, as far as it is at hand, instead of eigenvalues."""
+        """Return facts with the convexity of F on the set as far as it is at hand, not of eigenvalues."""
         stretch = self.minimum.ready_stretch
         if not (0.0 < stretch < math.inf):
             return facts
