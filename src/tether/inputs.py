@@ -27,6 +27,7 @@ LARGEST_DIMENSION = 2**40  # a vector of as many numbers takes 8 TiB
 
 _REAL_KINDS = "biuf"  # booleans, integers, unsigned integers, floats
 _BLOCK = 1 << 20  # numbers looked at together, so that checking a memory map does not load it
+_FEW = 5_000  # numbers for which BLAS wakes no other thread
 _LONGEST_TEXT = 60
 
 Place = tuple[int, ...]
@@ -299,6 +300,8 @@ def _sum_of_squares(array: NDArray[Any]) -> float:
     if array.dtype.kind != "f" or not array.flags.c_contiguous:
         return math.inf
     flat = array.reshape(-1)
+    if array.dtype == np.float64 and array.size <= _FEW:
+        return float(np.vdot(flat, flat))  # which may overflow
     return float(np.einsum("i,i->", flat, flat, dtype=np.float64))  # BLAS would wake its threads
 
 

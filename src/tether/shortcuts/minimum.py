@@ -53,20 +53,20 @@ class Minimum:
     point: Array
     normal: Array  # the gradient there, a combination of rows
     square: Form  # <g, P_H g> of a gradient
-    norm: Callable[[], float]  # of P_H
+    find_stretch: Callable[[], float]  # the norm of P_H from above, as probes tell
     multipliers: Array | None = None  # of the rows of the set's equations, where they are worth to be kept
     error: float = 1e-6  # relative, of decrements, about
-    ready_norm: float = math.inf  # a bound on the norm that takes nothing; infinite: there is none
+    wide_stretch: float = math.inf  # a bound on that norm which is at hand; infinite: there is none
 
     @lazy
     def stretch(self) -> float:
         """The norm of P_H from above, as probes tell; infinite: H may not be positive on the set."""
-        return self.norm()
+        return self.find_stretch()
 
     @property
     def ready_stretch(self) -> float:
-        """The same, or a wider bound if that is at hand."""
-        return self.ready_norm if math.isfinite(self.ready_norm) else self.stretch
+        """A wider bound where that is at hand, else the same."""
+        return self.wide_stretch if math.isfinite(self.wide_stretch) else self.stretch
 
     def gap(self, gradient: Array, scale: float) -> float:
         """Return a bound on F - F* where the tangent gradient is this and ||grad F|| the scale; NaN: none."""
@@ -82,8 +82,8 @@ def minimum_in_metric(matrix: Any, linear: Array, constraint: Constraint, second
     metric = metric_of_matrix(matrix)
     if metric is None or (math.isfinite(seconds) and _seconds_for(constraint, metric) > seconds):
         return None
-    diagonal = diagonal_of(matrix)
-    if diagonal is not None and metric.exact and diagonal.min() == diagonal.max():
+    diagonal = diagonal_of(matrix) if isinstance(metric, DiagonalMetric) else None
+    if diagonal is not None and diagonal.min() == diagonal.max():
         return _nearest_point(float(diagonal[0]), linear, constraint)
     within = constraint.in_metric(metric)
     if not within.exact:
@@ -94,9 +94,9 @@ def minimum_in_metric(matrix: Any, linear: Array, constraint: Constraint, second
     normal = matrix @ point + linear
     unique = isinstance(constraint, Flow) or constraint.independent
     multipliers = (within.multipliers(normal) if multipliers is None else multipliers) if unique else None
-    norm = partial(_stretch, within, len(linear))
+    probed = partial(_stretch, within, len(linear))
     error, bound = within.metric.error, within.metric.inverse_norm()
-    return Minimum(point, normal, within.decrement, norm, multipliers, error, bound)
+    return Minimum(point, normal, within.decrement, probed, multipliers, error, bound)
 
 
 def _minimum(
