@@ -27,6 +27,7 @@ LARGEST_DIMENSION = 2**40  # a vector of as many numbers takes 8 TiB
 
 _REAL_KINDS = "biuf"  # booleans, integers, unsigned integers, floats
 _BLOCK = 1 << 20  # numbers looked at together, so that checking a memory map does not load it
+_FEW = 5_000  # numbers for which BLAS wakes no other thread
 _LONGEST_TEXT = 60
 
 Place = tuple[int, ...]
@@ -185,8 +186,9 @@ def vector(name: str, value: Any, length: int | None = None, *, largest: float =
         raise ValueError(f"{name} must be one-dimensional, got shape {array.shape}; try {name}.ravel().")
     if length is not None and len(array) != length:
         raise ValueError(f"{name} must have shape ({length},), got shape {array.shape}.")
-    with np.errstate(over="ignore"):  # what becomes infinite is refused
-        array = np.ascontiguousarray(array, dtype=np.float64)
+    if array.dtype != np.float64 or not array.flags.c_contiguous:
+        with np.errstate(over="ignore"):  # what becomes infinite is refused
+            array = np.ascontiguousarray(array, dtype=np.float64)
     _require_moderate(name, array, Limit(largest, f"rescale {name}"), lambda k: (k,))
     return array
 
@@ -298,8 +300,9 @@ def _sum_of_squares(array: NDArray[Any]) -> float:
     if array.dtype.kind != "f" or not array.flags.c_contiguous:
         return math.inf
     flat = array.reshape(-1)
-    with np.errstate(over="ignore", invalid="ignore"):
-        return float(np.einsum("i,i->", flat, flat, dtype=np.float64))  # BLAS would wake its threads
+    if array.dtype == np.float64 and array.size <= _FEW:
+        return float(np.vdot(flat, flat))  # which may overflow
+    return float(np.einsum("i,i->", flat, flat, dtype=np.float64))  # BLAS would wake its threads
 
 
 def _require_moderate(name: str, array: NDArray[Any], limit: Limit, place: Callable[[int], Place]) -> float:

@@ -46,4 +46,28 @@ else:
             return instance.__dict__.setdefault(self.name, self.compute(instance))
 
 
-__all__ = ["lazy"]
+class Once(Generic[Value]):
+    """A function of nothing that is called once at most, when its value is first asked for.
+
+    Examples
+    --------
+    >>> from tether.lazy import Once
+    >>> answer = Once(lambda: print("computing") or 42)
+    >>> answer(), answer()
+    computing
+    (42, 42)
+    """
+
+    def __init__(self, find: Callable[[], Value]) -> None:
+        self._find = find
+
+    @lazy
+    def _found(self) -> Value:
+        return self._find()
+
+    def __call__(self) -> Value:
+        """Return the value."""
+        return self._found
+
+
+__all__ = ["Once", "lazy"]

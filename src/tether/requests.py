@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from tether.arrays import Array, Indices, norm
+from tether.arrays import Array, Indices
 from tether.curvature import SecondOrder
 from tether.polyhedral import Pieces
 
@@ -189,8 +189,8 @@ class Measured(NamedTuple):
     @property
     def rounding(self) -> float:
         """A change of F, in its own units, that may be due to rounding: of F or of the point."""
-        with np.errstate(over="ignore"):
-            moved = POINT_ROUNDING * self.scale * norm(self.point)
+        length = math.sqrt(np.vdot(self.point, self.point))  # which may overflow
+        moved = POINT_ROUNDING * float(self.scale) * length
         return VALUE_ROUNDING * abs(self.value) + (moved if math.isfinite(moved) else 0.0)
 
 

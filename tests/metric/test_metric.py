@@ -113,3 +113,18 @@ def test_no_direction_is_steeper_than_said(form):
     for v in [*rng.standard_normal((200, 12)), *inverse]:
         v = v / np.sqrt(np.diag(matrix))
         assert reach @ np.abs(v) <= bound * np.sqrt(v @ matrix @ v)
+
+
+@pytest.mark.parametrize("size", [1, 2, 12, 50])
+@pytest.mark.parametrize("smallest", [1.0, 1e-2, 1e-6])
+def test_the_norm_of_the_inverse_is_never_above_its_bound(size, smallest):
+    units = 10.0 ** np.linspace(-1, 1, size)
+    M = (_positive(size) + smallest * np.eye(size)) * units * units[:, None]
+    norm = 1.0 / np.linalg.eigvalsh(M)[0]
+    assert (1.0 - 1e-9) * norm <= metric_of("full", packed(M), size).inverse_norm()
+
+
+def test_no_bound_on_the_inverse_is_given_where_it_would_be_wide():
+    M = np.full((30, 30), 1.0 - 1e-9) + 1e-9 * np.eye(30)
+    assert metric_of("full", packed(M), 30).inverse_norm() == np.inf
+    assert metric_of("diagonal", np.ones(3), 3).inverse_norm() == np.inf

@@ -87,12 +87,17 @@ def _stretch(request: Descend) -> Array:
     return np.full(request.start.shape, request.step_size * float(np.sum(1.0 / ages)))
 
 
-def tangent_part(constraint: Constraint, direction: Array) -> tuple[Array, int]:
-    """Project a direction, twice where so little is left that rounding would lead off the constraint."""
+def tangent_part(constraint: Constraint, direction: Array) -> tuple[Array, float, int]:
+    """Project a direction, twice where so little is left that rounding would lead off the constraint.
+
+    Return what is left, its square and how often it was projected.
+    """
     tangent = constraint.tangent(direction)
-    if float(tangent.dot(tangent)) > SMALL_SHARE**2 * float(direction.dot(direction)):
-        return tangent, 1
-    return constraint.tangent(tangent), 2
+    square = float(tangent.dot(tangent))
+    if square > SMALL_SHARE**2 * float(direction.dot(direction)):
+        return tangent, square, 1
+    tangent = constraint.tangent(tangent)
+    return tangent, float(tangent.dot(tangent)), 2
 
 
 def lower_median(values: Sequence[float]) -> float:
@@ -105,8 +110,9 @@ def _measured(
 ) -> tuple[Measured, tuple[Array, ...]]:
     """Reply to a gradient: with its projection, or with the certificate of the duals that stand for one."""
     beyond = 0.0 if projector.region is None else projector.region.price(request.point)
-    value = sum(upload.value for upload in uploads) / len(uploads) + beyond
-    size = lower_median([abs(upload.value + beyond) for upload in uploads])
+    values = [upload.value for upload in uploads]
+    value = sum(values) / len(values) + beyond
+    size = lower_median([abs(one + beyond) for one in values])
     directions = [upload.direction for upload in uploads if upload.direction is not None]
     if not directions:
         # P takes means over workers, P h = 0: ||P grad F||^2 is at most the mean of ||grad f_k - h_k||^2.
@@ -119,12 +125,11 @@ def _measured(
     full = mean(directions)
     held = projector.held(request, full)
     pull = full if held is None else held.residual
-    tangent, vectors = tangent_part(projector.constraint, pull)
-    certificate, scale = float(tangent.dot(tangent)), norm(full)
-    work = Work(0, gradients, rounds=1, projections=vectors)
+    tangent, certificate, vectors = tangent_part(projector.constraint, pull)
+    work = Work(0, gradients, 1, vectors)
     curved = projector.curved(request, full, tangent)
     normal, target = pull - tangent, projector.target(request, full)
-    numbers = (request.point, value, certificate, scale, tangent, normal, work)
+    numbers = (request.point, value, certificate, norm(full), tangent, normal, work)
     reply = Measured(*numbers, size=size, curved=curved, target=target)
     if held is not None:
         hold = Hold(normal, *held.duals)

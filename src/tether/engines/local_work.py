@@ -7,7 +7,6 @@ hears the result settles its private memory (`settle`). The functions are pure: 
 import math
 import time
 from collections.abc import Callable
-from contextlib import nullcontext
 from typing import NamedTuple
 
 import numpy as np
@@ -85,11 +84,16 @@ def carry_out(
 
 def work(worker: Worker, request: Request, memory: Memory) -> tuple[Local, Memory]:
     """Do the local part of a request."""
-    alone = worker.objective.uses_blas and not all_taken()
-    with all_blas_threads() if alone else nullcontext():
-        if isinstance(request, Gradient):
-            return _measure(worker, request, memory)
-        return _walk(worker, request, memory)
+    if worker.objective.uses_blas and not all_taken():
+        with all_blas_threads():
+            return _worked(worker, request, memory)
+    return _worked(worker, request, memory)
+
+
+def _worked(worker: Worker, request: Request, memory: Memory) -> tuple[Local, Memory]:
+    if isinstance(request, Gradient):
+        return _measure(worker, request, memory)
+    return _walk(worker, request, memory)
 
 
 def settle(request: Request, local: Local, projected: tuple[Array, ...], memory: Memory) -> Memory:
@@ -122,16 +126,10 @@ def report(local: Local, seconds: float = 0.0) -> Upload:
     gradient = evaluation.gradient
     misfit = gradient if local.dual is None else gradient - local.dual
     misfit = misfit if local.slopes is None else misfit + local.slopes
+    square = float(misfit.dot(misfit))
+    scale = math.sqrt(square) if misfit is gradient else norm(gradient)
     return Upload(
-        (),
-        local.direction,
-        evaluation.value,
-        float(misfit.dot(misfit)),
-        norm(gradient),
-        0,
-        local.gradients,
-        seconds,
-        local.curvature,
+        (), local.direction, evaluation.value, square, scale, 0, local.gradients, seconds, local.curvature
     )
 
 

@@ -7,6 +7,7 @@ the state.
 
 from abc import ABC, abstractmethod
 from dataclasses import dataclass, fields
+from functools import cache
 from typing import Any, ClassVar, Generic, NamedTuple, Protocol, Self, TypeVar
 
 from tether.arrays import Array
@@ -77,7 +78,7 @@ class Algorithm(ABC, Generic[S]):
     unit: ClassVar[str] = "stage"
 
     def __repr__(self) -> str:
-        shown = (f"{field.name}={getattr(self, field.name)!r}" for field in fields(self) if field.repr)
+        shown = (f"{name}={getattr(self, name)!r}" for name in _shown_settings(type(self)))
         return f"{self.name}({', '.join(shown)})"
 
     @property
@@ -149,6 +150,12 @@ class Algorithm(ABC, Generic[S]):
     def remedy(self) -> str:
         """Say what to change after a divergence."""
         return "start from another x0 or rescale the data"
+
+
+@cache
+def _shown_settings(kind: type[Algorithm[Any]]) -> tuple[str, ...]:
+    """Return the names of the settings that are worth to be read."""
+    return tuple(setting.name for setting in fields(kind) if setting.repr)
 
 
 class StageWiseAlgorithm(Algorithm[S]):

@@ -77,6 +77,10 @@ class Metric(ABC):
         """Return k with <r, |v|> <= k sqrt(v^T M v) for all v; infinite where none is cheap."""
         return math.inf
 
+    def inverse_norm(self) -> float:
+        """Return a bound on the norm of M^-1; infinite where none is cheap and near enough."""
+        return math.inf
+
     @abstractmethod
     def smallest(self, image: Map, normal: Normal) -> float:
         """Return a bound from below on v^T M v / v^T v for directions of a set; 0 where none is cheap.

@@ -7,6 +7,7 @@ projector on the others, changes nothing for them. Where that is not enough, a r
 will do.
 """
 
+import math
 from contextlib import AbstractContextManager, nullcontext
 from typing import Any
 
@@ -28,6 +29,7 @@ MULTITHREADED_SIZE = 1_500  # from which on all threads of BLAS are worth waking
 BOUNDED_SIZE = 2_000  # up to which eigenvalues are bounded
 SMALL_SIZE = 60  # up to which all eigenvalues take less time than a few steps of Lanczos
 LANCZOS_STEPS, LANCZOS_GAIN = 25, 0.01  # at most; and of an eigenvalue, below which another step is idle
+WIDE = 1e4  # times 1 / M_jj, which is no larger than the norm of M^-1: no bound on it is as wide
 SHARES = (0.8, 0.4, 0.1)  # of an estimated eigenvalue, tried in turn as a bound
 
 
@@ -120,6 +122,18 @@ class FullMetric(Metric):
             proven = (bound for bound in bounds if self._is_below(bound, outside))
             split = (bound for bound in bounds if self._is_below_within(bound, outside))
             return next(proven, None) or next(split, 0.0)
+
+    def inverse_norm(self) -> float:
+        """Return a bound on the norm of M^-1, from the largest sums of |L^-1| over rows and over columns.
+
+        They are at most those of the inverse of L with all that is off its diagonal made negative, which has
+        no negative entries: one solution for each tells them (Higham 2002, section 8.3).
+        """
+        comparison, ones = -np.abs(self._lower), np.ones(self.dim)
+        _raise_diagonal(comparison, 2.0 * self._lower.diagonal())
+        sums = [float(dtrsv(comparison, ones, lower=1, trans=trans).max()) for trans in (0, 1)]
+        square = (1.0 + self.error) * math.prod(sums)
+        return square / float(self._scale.min()) ** 2 if self.exact and square <= WIDE else math.inf
 
     def steepness(self, reach: Array) -> float:
         """Return the sum of r_j sqrt((M^-1)_jj), because no |v_j| is more than that root times v's length."""

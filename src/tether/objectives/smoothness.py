@@ -137,7 +137,8 @@ class OpenSmoothness:
 
     def with_convexity(self, mu: float) -> "OpenSmoothness":
         """Return another mu, and leave L open."""
-        return replace(self, mu=mu, known=False)
+        find_others = self.find_mu, self.find_most, self.find_maximum
+        return OpenSmoothness(mu, self.find, self.exact, False, *find_others)
 
     def times(self, weight: float) -> "OpenSmoothness":
         """Return the constants of the sum times a weight, open as these are."""

@@ -1,5 +1,6 @@
 """Symmetric matrices that users hand in: checked, and between which eigenvalues they lie."""
 
+from contextlib import nullcontext
 from typing import Any
 
 import numpy as np
@@ -16,6 +17,7 @@ from tether.threads import one_blas_thread
 DENSE_LIMIT = 1000  # size up to which all eigenvalues are computed
 FACTORED_SIZE = 2000  # size up to which a matrix is factorised whatever its pattern
 FACTORED_WORK = 1e9  # multiplications of a factorisation that take less time than products
+ONE_THREAD = 60  # size up to which BLAS wakes no other thread
 ROUNDING = 1e-10  # how unsymmetric or negative a matrix may be by rounding, relative to its size
 
 
@@ -26,8 +28,8 @@ def symmetric(matrix: NDArray[Any] | sparse.csr_array) -> NDArray[Any] | sparse.
     matrix = matrix.astype(np.float64, copy=False)
     if sparse.issparse(matrix) and diagonal_of(matrix) is not None:
         return matrix
-    worst, size = largest_entry(matrix - matrix.T), largest_entry(matrix)
-    if worst > ROUNDING * size:
+    worst = float((matrix - matrix.T).max())  # which is -min as well
+    if worst > ROUNDING * largest_entry(matrix):
         raise ValueError(
             f"matrix must be symmetric, got entries that differ from their mirror image by {worst:.3g}; "
             "pass (C + C.T) / 2, which gives the same quadratic."
@@ -67,7 +69,7 @@ def is_surely_positive(matrix: NDArray[Any] | sparse.csr_array) -> bool:
         return False
     dense = matrix.copy() if isinstance(matrix, np.ndarray) else matrix.toarray()
     np.einsum("ii->i", dense)[...] += shift
-    with one_blas_thread():
+    with nullcontext() if len(dense) <= ONE_THREAD else one_blas_thread():
         return bool(dpotrf(dense.T, lower=1, clean=0, overwrite_a=1)[1] == 0)
 
 

@@ -2,7 +2,7 @@
 
 import math
 from collections.abc import Callable
-from functools import cache, partial
+from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -13,6 +13,7 @@ from tether.engines import Engine
 from tether.expressions import spelled_out
 from tether.feasible import as_feasible
 from tether.inputs import positive, vector, whole_number
+from tether.lazy import Once
 from tether.methods import as_method
 from tether.methods.auto import AutoAlgorithm
 from tether.needs import Need, check_needs
@@ -117,7 +118,7 @@ class Opening:
             algorithm,
             facts,
             audit,
-            cache(partial(self.engine.project, way.problem, origin)) if elsewhere else None,
+            Once(partial(self.engine.project, way.problem, origin)) if elsewhere else None,
             refers=elsewhere and self._may_refer(facts, warm),
         )
         if approach is None:

@@ -88,12 +88,12 @@ class Supervisor:
         """Judge a turn, call back, write it down; all in one agreed verdict."""
         if isinstance(question.request, Descend):
             self.clock.saw(reply.work.gradients, time.perf_counter() - self.asked)
-        self.verdict = self._engine.agree(partial(self._decision, run, reply, question), Verdict)
-        run = self._in_view_of(run, reply)
         gap = self.judge.gap(run, reply) if isinstance(reply, Measured) else math.nan
+        self.verdict = self._engine.agree(partial(self._decision, run, reply, gap, question), Verdict)
+        run = self._in_view_of(run, reply)
         facts = self.conversation.facts
         self.record.add(run, reply, gap, self.budgets.fraction(run.counts, run.seconds, facts))
-        if not question.cut_by and self.verdict.status != Status.DIVERGED.name:
+        if not question.cut_by and not self.verdict.says(Status.DIVERGED):
             self.kept, self.rows_kept = run, len(self.record.rows)
         if self.verdict.save:
             self._write()
@@ -106,7 +106,7 @@ class Supervisor:
 
     def keep(self) -> None:
         """Write the run down at its end, unless it diverged: it would only do so again."""
-        if self.verdict.status != Status.DIVERGED.name:
+        if not self.verdict.says(Status.DIVERGED):
             self._write()
 
     def close(self, run: Run) -> Solution:
@@ -141,10 +141,10 @@ class Supervisor:
         status = self.judge.before(run) or spent
         return Verdict("" if status is None else status.name, seconds=seconds)
 
-    def _decision(self, run: Run, reply: Reply, question: Question) -> Verdict:
+    def _decision(self, run: Run, reply: Reply, gap: float, question: Question) -> Verdict:
         """Judge, then hear the user."""
         begun = run.first is not None or not isinstance(reply, Measured)  # else it was a look at the origin
-        status, detail = self.judge.after(run, reply) if begun else (None, "")
+        status, detail = self.judge.after(run, reply, gap) if begun else (None, "")
         confirm = status is None and self.judge.wants_confirmation(run, reply)
         seconds = self.clock.seconds()
         if status is None and not confirm:
@@ -176,9 +176,9 @@ class Supervisor:
     def _in_view_of(self, run: Run, reply: Reply) -> Run:
         """Answer with a point that is certified; have one confirmed that a learned dual certifies."""
         seconds = self.verdict.seconds
-        if isinstance(reply, Measured) and self.verdict.status == Status.CONVERGED.name:
+        if self.verdict.says(Status.CONVERGED) and isinstance(reply, Measured):
             return run._replace(seconds=seconds, best=Incumbent.at(reply))  # a lower point may lack that
-        if isinstance(reply, Measured) and self.verdict.confirm:
+        if self.verdict.confirm and isinstance(reply, Measured):
             return run._replace(seconds=seconds, confirm=reply.point, unconfirmed=reply.certificate)
         return run._replace(seconds=seconds)
 

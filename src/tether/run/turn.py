@@ -10,6 +10,7 @@ import numpy as np
 
 from tether.arrays import Array, same
 from tether.engines.base import Engine, MemoryLost
+from tether.lazy import lazy
 from tether.methods import Algorithm
 from tether.needs import Need
 from tether.problem import Facts, Problem
@@ -184,7 +185,7 @@ class Conversation:
         floor = self.facts.floor
         return floor if math.isfinite(floor) else lowest_value(reply, self.facts.smoothness)
 
-    @property
+    @lazy
     def _may_recede(self) -> bool:
         """Whether F may fall for ever, as far as its constants go."""
         return self.facts.smoothness.convexity == 0

@@ -45,6 +45,10 @@ class Verdict(NamedTuple):
         """Whether there is a next turn."""
         return not self.status
 
+    def says(self, status: Status) -> bool:
+        """Say whether this is why the run ends."""
+        return bool(self.status) and self.status == status.name
+
 
 class Accuracy(NamedTuple):
     """What is good enough.
@@ -69,9 +73,12 @@ class Accuracy(NamedTuple):
 
     def is_met(self, point: Measured | Incumbent) -> bool:
         """Say whether a measured point is good enough."""
-        if not (math.isfinite(point.value) and math.isfinite(point.certificate)):
+        return _is_finite(point) and self.is_met_by(point, self.gap(point))
+
+    def is_met_by(self, point: Measured | Incumbent, gap: float) -> bool:
+        """Say whether a measured point with this bound on its gap is good enough."""
+        if not _is_finite(point):
             return False
-        gap = self.gap(point)
         if not math.isnan(gap):
             return self.allows(gap, point)
         asked = self.asked.times(BENT_SHARE) if self._is_bent(point) else self.asked
@@ -155,8 +162,8 @@ class Judge:
 
     def accuracy_of(self, run: Run) -> Accuracy:
         """Return what is good enough for what has been seen of F."""
-        accuracy = self._plain(run)
-        return accuracy if run.reference is None else accuracy._replace(reference=run.reference)
+        asked, convexity, _, origin, floor = plain = self._plain(run)
+        return plain if run.reference is None else Accuracy(asked, convexity, run.reference, origin, floor)
 
     def gap(self, run: Run, point: Measured | Incumbent) -> float:
         """Return the bound on the gap at a measured point, after what has been seen of F."""
@@ -168,16 +175,16 @@ class Judge:
     def before(self, run: Run) -> Status | None:
         """Say whether a run that goes on from its checkpoint has nothing left to do."""
         best = run.best
-        if best is not None and best.exact and self._is_met(run, best):
+        if best is not None and best.exact and self._is_met(run, best, self.gap(run, best)):
             return Status.CONVERGED
         return Status.EXHAUSTED if self._is_exhausted(run) else None
 
-    def after(self, run: Run, reply: Reply) -> tuple[Status | None, str]:
-        """Say what a turn led to, and more about it in words."""
+    def after(self, run: Run, reply: Reply, gap: float) -> tuple[Status | None, str]:
+        """Say what a turn led to, and more about it in words, given the bound on the gap."""
         if has_diverged(reply, run.first) and not self.algorithm.recovers(run.state):
             return Status.DIVERGED, f" (after {run.counts.rounds} rounds); {self.algorithm.remedy()}"
         if isinstance(reply, Measured) and reply.complete:
-            if reply.gradient is not None and self._is_met(run, reply):
+            if reply.gradient is not None and self._is_met(run, reply, gap):
                 return Status.CONVERGED, ""
             if self._falls_for_ever(run, reply):
                 return Status.DIVERGED, _fall(reply)
@@ -187,10 +194,10 @@ class Judge:
             return Status.EXHAUSTED, self._suspicion(run)
         return None, ""
 
-    def _is_met(self, run: Run, reply: Measured | Incumbent) -> bool:
+    def _is_met(self, run: Run, reply: Measured | Incumbent, gap: float) -> bool:
         """Say whether a measured point is good enough, by what was measured or by what the way knows."""
         accuracy = self.accuracy_of(run)
-        if accuracy.is_met(reply):
+        if accuracy.is_met_by(reply, gap):
             return True
         if self.bound is None or reply.normal is None or run.nonconvex:
             return False
@@ -237,6 +244,10 @@ class Judge:
 
 def _bend_of(point: Measured | Incumbent) -> Bend | None:
     return point.bend if isinstance(point, Incumbent) else bend_at(point)
+
+
+def _is_finite(point: Measured | Incumbent) -> bool:
+    return math.isfinite(point.value) and math.isfinite(point.certificate)
 
 
 def has_diverged(reply: Reply, first: float | None) -> bool:

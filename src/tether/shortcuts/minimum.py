@@ -12,7 +12,9 @@ Two ways to P_H:
 
 import math
 from collections.abc import Callable
-from typing import Any, NamedTuple
+from dataclasses import dataclass
+from functools import partial
+from typing import Any
 
 import numpy as np
 from scipy import sparse
@@ -23,6 +25,7 @@ from tether.constraints.algebra.factor import work_of_factorising
 from tether.constraints.algebra.sparse import FACTORISED_ROWS
 from tether.constraints.in_metric import MetricTangent
 from tether.elimination import SPEED, is_thin
+from tether.lazy import lazy
 from tether.metric import Metric
 from tether.metric.blocks import blocks_of
 from tether.metric.diagonal import DiagonalMetric
@@ -43,15 +46,27 @@ PROBES = 6  # power iterations for the norm of P_H ...
 PROBE_MARGIN = 4.0  # ... which they may fall short of by this
 
 
-class Minimum(NamedTuple):
+@dataclass(frozen=True)
+class Minimum:
     """Where a quadratic is least on a set, and the map that says so."""
 
     point: Array
     normal: Array  # the gradient there, a combination of rows
     square: Form  # <g, P_H g> of a gradient
-    stretch: float  # the norm of P_H from above, as probes tell; infinite: H may not be positive on the set
+    find_stretch: Callable[[], float]  # the norm of P_H from above, as probes tell
     multipliers: Array | None = None  # of the rows of the set's equations, where they are worth to be kept
     error: float = 1e-6  # relative, of decrements, about
+    wide_stretch: float = math.inf  # a bound on that norm which is at hand; infinite: there is none
+
+    @lazy
+    def stretch(self) -> float:
+        """The norm of P_H from above, as probes tell; infinite: H may not be positive on the set."""
+        return self.find_stretch()
+
+    @property
+    def ready_stretch(self) -> float:
+        """A wider bound where that is at hand, else the same."""
+        return self.wide_stretch if math.isfinite(self.wide_stretch) else self.stretch
 
     def gap(self, gradient: Array, scale: float) -> float:
         """Return a bound on F - F* where the tangent gradient is this and ||grad F|| the scale; NaN: none."""
@@ -67,8 +82,8 @@ def minimum_in_metric(matrix: Any, linear: Array, constraint: Constraint, second
     metric = metric_of_matrix(matrix)
     if metric is None or (math.isfinite(seconds) and _seconds_for(constraint, metric) > seconds):
         return None
-    diagonal = diagonal_of(matrix)
-    if diagonal is not None and metric.exact and diagonal.min() == diagonal.max():
+    diagonal = diagonal_of(matrix) if isinstance(metric, DiagonalMetric) else None
+    if diagonal is not None and diagonal.min() == diagonal.max():
         return _nearest_point(float(diagonal[0]), linear, constraint)
     within = constraint.in_metric(metric)
     if not within.exact:
@@ -76,11 +91,12 @@ def minimum_in_metric(matrix: Any, linear: Array, constraint: Constraint, second
     point, multipliers = _minimum(matrix, linear, within, constraint)
     if not np.isfinite(point).all():
         return None
-    stretch = 1.0 / within.smallest if metric.keeps_sparse else _stretch(within, len(linear))
     normal = matrix @ point + linear
     unique = isinstance(constraint, Flow) or constraint.independent
     multipliers = (within.multipliers(normal) if multipliers is None else multipliers) if unique else None
-    return Minimum(point, normal, within.decrement, stretch, multipliers, within.metric.error)
+    probed = partial(_stretch, within, len(linear))
+    error, bound = within.metric.error, within.metric.inverse_norm()
+    return Minimum(point, normal, within.decrement, probed, multipliers, error, bound)
 
 
 def _minimum(
@@ -110,7 +126,7 @@ def _nearest_point(curvature: float, linear: Array, constraint: Constraint) -> M
     def square(gradient: Array) -> float:
         return float(np.square(constraint.tangent(gradient)).sum()) / curvature
 
-    return Minimum(point, normal, square, 1.0 / curvature)
+    return Minimum(point, normal, square, lambda: 1.0 / curvature)
 
 
 def metric_of_matrix(matrix: Any) -> Metric | None:
@@ -131,6 +147,8 @@ def metric_of_matrix(matrix: Any) -> Metric | None:
 
 def _stretch(within: MetricTangent, dim: int) -> float:
     """Return the norm of P_H from above: Frobenius's norm, where that exceeds it by no more than a margin."""
+    if within.metric.keeps_sparse:
+        return 1.0 / within.smallest
     if dim <= PROBE_MARGIN**2:
         return norm(within.direction(np.eye(dim)).ravel())
     return norm_of(within.direction, dim)

@@ -12,7 +12,7 @@ and the shift is refined away.
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any, NamedTuple
 
@@ -41,6 +41,7 @@ REFINEMENTS = 8
 REFINED_MISFIT = 1e-16  # of the size of a system: it cannot be met more closely
 REFINING = 0.5  # by which a misfit falls as long as it is more than rounding
 BUDGET_SHARE = 0.5  # of the time that is left, which a factorisation may be thought to take
+SMALL_METHOD, LARGE_METHOD = Newton(), LBFGS()  # that confirm a solution
 CHOICE = Choice("one linear system", "the objective is quadratic and its matrix is at hand")
 FLAT_SHARE = 0.1  # of 1 / shift: a larger P_H is that of the shift, and H not positive on the set
 
@@ -52,8 +53,8 @@ class SolvedDirectly(Way):
     minimum: Minimum
 
     def facts(self, facts: Facts) -> Facts:
-        """Return facts with the convexity of F on the set, as probes tell it, instead of eigenvalues."""
-        stretch = self.minimum.stretch
+        """Return facts with the convexity of F on the set as far as it is at hand, not of eigenvalues."""
+        stretch = self.minimum.ready_stretch
         if not (0.0 < stretch < math.inf):
             return facts
         return facts._replace(smoothness=facts.smoothness.with_convexity(1.0 / stretch))
@@ -80,7 +81,8 @@ def solved_directly(way: Way, warm: bool) -> Way | None:
         constraint = _knowing(constraint, found.multipliers, found.normal)
     problem = way.problem._replace(constraint=constraint)
     note = "the optimality system was solved directly"
-    method = Newton() if objective.dim <= SMALL and math.isfinite(objective.second_order.full) else LBFGS()
+    small = objective.dim <= SMALL and math.isfinite(objective.second_order.full)
+    method = SMALL_METHOD if small else LARGE_METHOD
     own = {"problem": problem, "original": problem, "method": method, "start": found.point, "note": note}
     return SolvedDirectly(**(vars(way) | own | {"choice": CHOICE, "direct": True}), minimum=found)
 
@@ -92,7 +94,7 @@ def _with_multipliers(found: Minimum, objective: Objective, constraint: Constrai
     point = constraint.project(found.point)
     gradient = objective.gradient(point)
     tangent, multipliers = constraint.parts(gradient)
-    return found._replace(point=point, normal=gradient - tangent, multipliers=multipliers)
+    return replace(found, point=point, normal=gradient - tangent, multipliers=multipliers)
 
 
 def _knowing(constraint: Constraint, multipliers: Array, normal: Array) -> Constraint:
@@ -121,7 +123,7 @@ def minimum_of(objective: Objective, constraint: Constraint, seconds: float = np
     if found is not None or constraint.equations is None:
         return found
     found = _minimum_by_system(*quadratic, *constraint.equations, seconds)
-    return found if found is None or isinstance(constraint, Flow) else found._replace(multipliers=None)
+    return found if found is None or isinstance(constraint, Flow) else replace(found, multipliers=None)
 
 
 class System(NamedTuple):
@@ -183,7 +185,7 @@ def _minimum_by_system(matrix: Any, linear: Array, rows: Any, b: Array, seconds:
         direction = system.image(gradient)
         return float(direction @ (matrix @ direction))  # as a product with the gradient it has fewer digits
 
-    return Minimum(point, normal, square, np.inf if flat else stretch, -multipliers)
+    return Minimum(point, normal, square, lambda: np.inf if flat else stretch, -multipliers)
 
 
 def _system(matrix: Any, rows: Any, seconds: float) -> System | None:

@@ -236,8 +236,7 @@ def _is_orthonormal(q: Array) -> bool:
 
 def row_lengths(matrix: Array) -> Array:
     """Return the Euclidean length of each row, without overflow, and 1 for a row of zeros."""
-    with np.errstate(over="ignore"):
-        squares = np.einsum("ij,ij->i", matrix, matrix)
+    squares = np.einsum("ij,ij->i", matrix, matrix)
     if squares.min(initial=1.0) > 1e-280 and squares.max(initial=1.0) < 1e280:
         return np.sqrt(squares)
     largest = np.max(np.abs(matrix), axis=1, initial=0.0)

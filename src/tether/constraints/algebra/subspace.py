@@ -78,7 +78,7 @@ class Kernel(Subspace):
     def miss(self, v: Array) -> float:
         """Return the largest |<a_i, v>| / ||a_i|| over ||v||."""
         size = norm(v)
-        return float(np.max(np.abs(self._matrix @ v) / self.lengths, initial=0.0)) / size if size else 0.0
+        return float((np.abs(self._matrix @ v) / self.lengths).max(initial=0.0)) / size if size else 0.0
 
     @lazy
     def lengths(self) -> Array:
