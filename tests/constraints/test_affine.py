@@ -350,4 +350,4 @@ def test_operator_that_breaks_during_a_run_is_refused_then():
     constraint = Affine(ones, [1.0])
     broken.append(True)
     with pytest.raises(ValueError, match=r"A\.matvec\(\.\.\.\) must be finite"):
-        constraint.project(np.zeros(3))
+        constraint.project(np.ones(3))

@@ -116,7 +116,8 @@ class Affine(Constraint):
 
     def project(self, x: Array) -> Array:
         """Return the nearest solution of A x = b."""
-        return self._rows.projected(np.asarray(x, dtype=float), self.b, self._fit.point)
+        x = np.asarray(x, dtype=float)
+        return self._rows.projected(x, self.b, self._fit.point) if x.any() else self._fit.point.copy()
 
     def tangent(self, v: Array) -> Array:
         """Return the part of a direction in ker(A)."""

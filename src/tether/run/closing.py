@@ -70,11 +70,12 @@ class Closing:
         if best is None:
             nan = math.nan
             best = Incumbent(self.way.lift(self.conversation.estimate(run)), nan, nan, nan, None)
+            residual = self.way.original.residual(best.x)
         else:
-            run, best = self._exact(run, best, rows)
+            run, best, residual = self._exact(run, best, rows)
             run, ending = self._receding(run, best, ending, rows)
             run = self._referred(run, best)
-        return self._answer(run, best, ending, rows)
+        return self._answer(run, best, ending, rows, residual)
 
     def _with_estimate(self, run: Run, status: Status, rows: list[Row]) -> Run:
         """Measure the last estimate if nobody has and it may be better."""
@@ -86,13 +87,15 @@ class Closing:
         rows.append(self.record.row(run, reply, self.judge.gap(run, reply)))
         return run
 
-    def _exact(self, run: Run, best: Incumbent, rows: list[Row]) -> tuple[Run, Incumbent]:
-        """Return the best point in the user's variables, feasible, with a certificate by projection."""
+    def _exact(self, run: Run, best: Incumbent, rows: list[Row]) -> tuple[Run, Incumbent, float]:
+        """Return the best point in the user's variables, certified by projection, and its residual."""
         problem, x = self.way.original, self.way.lift(best.x)
-        if problem.residual(x) > RESIDUAL_LIMIT * (1.0 + norm(x)) and not self.way.exact:
+        residual = problem.residual(x)
+        if residual > RESIDUAL_LIMIT * (1.0 + norm(x)) and not self.way.exact:
             x = self.conversation.engine.project(problem, x)
+            residual = problem.residual(x)
         if best.exact and np.array_equal(x, best.x) and problem is self.conversation.problem:
-            return run, best
+            return run, best, residual
         if problem is self.conversation.problem:
             run, reply = self.conversation.measure(run, x)
         else:
@@ -106,8 +109,8 @@ class Closing:
             run, bend = self._carried(run, best, found.value)
             found = found._replace(bend=bend)  # in which coordinates it was seen makes no difference
         row = self.record.row(run, reply, self._accuracy(run).gap(found))
-        rows.append(row._replace(residual=problem.residual(x)))
-        return run, found if reply.complete else found._replace(certificate=math.nan)
+        rows.append(row._replace(residual=residual))
+        return run, found if reply.complete else found._replace(certificate=math.nan), residual
 
     def _carried(self, run: Run, best: Incumbent, value: float) -> tuple[Run, Bend | None]:
         """Return what the run's second derivatives say of the user's F, which has this value.
@@ -176,7 +179,9 @@ class Closing:
             rows.append(self.record.row(run, reply, math.nan)._replace(value=math.nan))
         return run, falls
 
-    def _answer(self, run: Run, best: Incumbent, ending: Ending, rows: list[Row]) -> Solution:
+    def _answer(
+        self, run: Run, best: Incumbent, ending: Ending, rows: list[Row], residual: float
+    ) -> Solution:
         accuracy, problem = self._accuracy(run), self.way.original
         gap = self._gap(run, best, accuracy)
         status = _judged(ending.status, accuracy.is_met(best) or accuracy.allows(gap, best))
@@ -195,7 +200,7 @@ class Closing:
             x=best.x,
             fun=best.value,
             gap=None if math.isnan(gap) else gap,
-            residual=problem.residual(best.x),
+            residual=residual,
             multipliers=multipliers,
             active=_active(problem, best, multipliers),
             ray=None if ending.ray is None else self.way.lift(ending.ray) - self.way.lift(0.0 * ending.ray),

@@ -81,7 +81,7 @@ class History:
     """A table of the run, one row a request: counts, seconds, and what was measured of F.
 
     "value" and "slope" (||P grad F||) are nan where F was not measured, "gap" also where nothing bounds it.
-    "residual" (||A x - b||) is taken at the first three such points and then ever more rarely, because
+    "residual" (||A x - b||) is taken at the first two such points and then ever more rarely, because
     it may cost as much as a projection.
 
     ``workers`` has the same rows for each worker of a federation: arrays of shape (rows, workers) with the

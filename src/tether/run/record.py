@@ -13,8 +13,8 @@ from tether.run.history import History, Row
 from tether.run.progress import Reporter
 from tether.run.turn import Run
 
-EACH_LOOK = 3  # at F, at which the residual is taken
-SPARSER = 1.3  # then only as often as the number of looks has grown by this factor
+EACH_LOOK = 2  # at F, at which the residual is taken
+SPARSER = 1.7  # then only as often as the number of looks has grown by this factor
 
 
 @dataclass
