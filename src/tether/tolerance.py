@@ -6,6 +6,7 @@ from typing import Any, NamedTuple
 from tether.inputs import nonnegative
 
 DEFAULT = 1e-6  # the relative accuracy where nothing is said
+LARGEST_FALL = 100.0  # times the size of F: a longer fall is no measure of it
 
 
 class Tolerance(NamedTuple):
@@ -38,6 +39,10 @@ class Tolerance(NamedTuple):
         """Return the largest error that is small enough next to a size."""
         absolute = -math.inf if self.tol is None else self.tol
         return absolute if self.rtol is None else max(absolute, self.rtol * size)
+
+    def limit_after(self, first: float, value: float) -> float:
+        """Return the largest gap that is small enough where F has fallen from one value to another."""
+        return self.limit(max(abs(value), min(first - value, LARGEST_FALL * abs(value))))
 
     def times(self, share: float) -> "Tolerance":
         """Return a part of it."""

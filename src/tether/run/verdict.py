@@ -14,9 +14,8 @@ from tether.requests import Arrived, Measured, Reply
 from tether.run.seen import ROUNDING, Bend, Incumbent, Reference, bend_at, gap_bound
 from tether.run.solution import Status
 from tether.run.turn import Run
-from tether.tolerance import Tolerance
+from tether.tolerance import LARGEST_FALL, Tolerance
 
-LARGEST_FALL = 100.0  # times the size of F: a longer fall is no measure of it
 SEVERAL = 4.0  # times the gap that rounding of grad F hides at least
 SEEN_FALL = 1e-13  # of the fall since the start: less cannot be told from 0
 FAR_NORM = 1e6  # a norm of x that few problems mean

@@ -39,7 +39,6 @@ ONE_MORE = 1.0  # steps that come with a new Hessian
 LONGEST_FALL = 10.0  # of the logarithm of a Hessian that may still serve
 SURE = 0.5  # of what was asked for: a bound on the gap that the first request is certain to meet
 SHARE = 0.1  # of the accuracy that was asked for, so that the certificate is sure to meet it
-LARGEST_FALL = 100.0  # times the size of F: a longer fall is no measure of it
 STRAIGHT_SHARE = 1e-3  # the same where no decrement bounds the gap
 
 
@@ -147,7 +146,7 @@ def approached(
         steps, end = _taken(data, here, asked.times(share))
         slope = norm(here.tangent)
     work = Work(0, math.ceil((data.looks + data.bends * price) * facts.n_samples), steps, steps)
-    limit = 0.0 if end is None else _limit(asked, here.value, end.value)
+    limit = 0.0 if end is None else asked.limit_after(here.value, end.value)
     mu = newton.convexity
     steepness = newton.concordance / math.sqrt(mu) if mu > 0.0 else math.inf
     return Approach(work, x, here.value, slope, steps, end, limit, steepness)
@@ -163,7 +162,7 @@ def _taken(data: Data, here: Stand, accuracy: Tolerance) -> tuple[int, Stand | N
     """Take steps until the gap is likely to be small enough; return how many, and their end if it is."""
     first = here.value
     for step in range(STEPS):
-        enough = 2.0 * _limit(accuracy, first, here.value)
+        enough = 2.0 * accuracy.limit_after(first, here.value)
         if 0.0 <= here.decrement <= enough:
             return step, here
         try:
@@ -174,11 +173,6 @@ def _taken(data: Data, here: Stand, accuracy: Tolerance) -> tuple[int, Stand | N
             return step, None
         here = there
     return STEPS, None
-
-
-def _limit(accuracy: Tolerance, first: float, value: float) -> float:
-    """Return the largest gap that is small enough where F has fallen from one value to another."""
-    return accuracy.limit(max(abs(value), min(first - value, LARGEST_FALL * abs(value))))
 
 
 def _further(data: Data, here: Stand, enough: float) -> Stand | None:
