@@ -204,6 +204,15 @@ def test_auto_takes_walks_where_l2_makes_them_easy_and_a_hessian_costs_more():
     assert "chose ProxSkip-SVRG with Anderson" not in _chosen(tether.GLM(X, y, l2=1e-6))
 
 
+def test_auto_takes_nothing_for_easy_where_workers_do_not_tell():
+    rng = np.random.default_rng(0)
+    X, y = rng.standard_normal((3000, 100)), rng.integers(10, size=3000)
+    parts = [slice(0, 3000, 3), slice(1, 3000, 3), slice(2, 3000, 3)]
+    workers = tether.Federation([tether.GLM(X[part], y[part], "multinomial", l2=1e-3) for part in parts])
+    first = tether.solve(workers, max_rounds=3).decisions[0]
+    assert first.words == "Newton's method" and first.reason == "second derivatives are cheap"
+
+
 def test_auto_takes_lbfgs_where_the_smoothness_is_only_estimated():
     rng = np.random.default_rng(0)
     X, y = rng.standard_normal((3000, 900)), rng.poisson(1.0, size=3000)

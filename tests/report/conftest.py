@@ -45,6 +45,6 @@ def federated(data):
 def switching():
     """A run in which auto changes its mind."""
     rng = np.random.default_rng(0)
-    X = rng.standard_normal((2_000, 600)) * np.logspace(0, -4, 600)
-    y = X @ rng.standard_normal(600) + 0.1 * rng.standard_normal(2_000) > 0
-    return tether.solve(tether.GLM(X, y, l2=1e-7), tether.Affine(rng.standard_normal((3, 600))))
+    X = rng.standard_normal((2_000, 1_200)) * np.logspace(0, -4, 1_200)
+    y = X @ rng.standard_normal(1_200) + 0.1 * rng.standard_normal(2_000) > 0
+    return tether.solve(tether.GLM(X, y, l2=1e-7), tether.Affine(rng.standard_normal((3, 1_200))))
