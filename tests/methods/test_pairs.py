@@ -78,3 +78,33 @@ def test_pairs_before_another_one_stay_as_they_were():
     before.followed_by(*next(triples_of(1, rng, np.eye(DIM))), 3)
     for part, copy in zip(before, copies, strict=True):
         np.testing.assert_array_equal(part, copy)
+
+
+def test_pairs_that_share_their_room_do_not_disturb_each_other():
+    rng, dim = np.random.default_rng(0), 5_000
+    steps = rng.standard_normal((40, dim))
+
+    def followed(pairs, step):
+        return pairs.followed_by(step, 2.0 * step, 3.0 * step, memory=8)
+
+    known = [Pairs.none(dim)]
+    for step in steps[:30]:
+        known.append(followed(known[-1], step))
+    for start in (4, 8, 29):  # histories that part from one another
+        one, other = followed(known[start], steps[38]), followed(known[start], steps[39])
+        np.testing.assert_array_equal(one.steps[-1], steps[38])
+        np.testing.assert_array_equal(other.changes[-1], 2.0 * steps[39])
+    for count, pairs in enumerate(known):
+        kept = steps[max(0, count - 8) : count]
+        for rows, factor in ((pairs.steps, 1.0), (pairs.changes, 2.0), (pairs.images, 3.0)):
+            np.testing.assert_array_equal(rows, factor * kept)
+
+
+def test_pairs_find_room_behind_rows_that_cannot_be_written():
+    rng, dim = np.random.default_rng(0), 5_000
+    pairs = Pairs.none(dim)
+    for step in rng.standard_normal((6, dim)):
+        pairs = pairs.followed_by(step, step, step, memory=10)
+    pairs.steps.base.setflags(write=False)
+    more = pairs.followed_by(np.ones(dim), np.ones(dim), np.ones(dim), memory=10)
+    np.testing.assert_array_equal(more.steps, np.vstack([pairs.steps, np.ones(dim)]))

@@ -17,6 +17,9 @@ from scipy.linalg.lapack import dtrtrs
 
 from tether.arrays import Array
 
+FEW_NUMBERS = 20_000  # of rows, which are copied as quickly as room is found for another
+SPACIOUS = 3  # times as much room as rows need, so that they are seldom copied
+
 
 class Pairs(NamedTuple):
     """Pairs, one a row and the newest last."""
@@ -59,8 +62,26 @@ class Pairs(NamedTuple):
 
 
 def _with(kept: Array, newest: Array) -> Array:
-    """Return rows with another one behind them."""
-    rows = np.empty((len(kept) + 1, len(newest)))
-    rows[:-1] = kept
-    rows[-1] = newest
-    return rows
+    """Return rows with another one behind them: in the room there, if it is still free, else all in new room.
+
+    Rows that are there never change, and nobody who holds some of them sees those behind.
+    """
+    if kept.size < FEW_NUMBERS:
+        return np.concatenate([kept, newest[None]])
+    room, begin = _room(kept)
+    end = begin + len(kept)
+    if room is None or end == len(room) or not np.isnan(room[end, 0]):
+        room, begin, end = np.empty((SPACIOUS * (len(kept) + 1), len(newest))), 0, len(kept)
+        room[:end] = kept
+        room[end:, 0] = np.nan  # free
+    room[end] = newest
+    return room[begin : end + 1]
+
+
+def _room(rows: Array) -> tuple[Array | None, int]:
+    """Return the array that rows are a part of, and where they begin in it; None if they are all of it."""
+    room = rows.base
+    if not isinstance(room, np.ndarray) or room.shape[1:] != rows.shape[1:] or not room.flags.writeable:
+        return None, 0
+    ahead = rows.__array_interface__["data"][0] - room.__array_interface__["data"][0]
+    return room, ahead // room.strides[0]
