@@ -351,3 +351,13 @@ def test_operator_that_breaks_during_a_run_is_refused_then():
     broken.append(True)
     with pytest.raises(ValueError, match=r"A\.matvec\(\.\.\.\) must be finite"):
         constraint.project(np.ones(3))
+
+
+def test_zero_is_projected_to_the_shortest_solution_which_nobody_can_change():
+    budget = Affine(np.ones((1, 3)), [6.0])
+    budget.project(np.zeros(3))[:] = 7.0
+    np.testing.assert_allclose(budget.project(np.zeros(3)), [2.0, 2.0, 2.0])
+    np.testing.assert_allclose(budget.project([0, 0, 0]), [2.0, 2.0, 2.0])
+    for wrong in (np.zeros(5), np.zeros((3, 2))):
+        with pytest.raises(ValueError):
+            budget.project(wrong)

@@ -204,6 +204,15 @@ def test_auto_takes_walks_where_l2_makes_them_easy_and_a_hessian_costs_more():
     assert "chose ProxSkip-SVRG with Anderson" not in _chosen(tether.GLM(X, y, l2=1e-6))
 
 
+def test_auto_takes_the_diagonal_only_where_data_settle_most_variables():
+    rng = np.random.default_rng(0)
+    X = sparse.random_array((9000, 6000), density=0.005, rng=rng, format="csr") * np.logspace(0.0, -2.0, 6000)
+    X, y = sparse.csr_array(X), rng.integers(2, size=9000)
+    assert "columns are unequal" in _chosen(tether.GLM(X, y, l2=1e-6))
+    assert "columns are unequal" not in _chosen(tether.GLM(X[:2000], y[:2000], l2=1e-6))
+    assert "columns are unequal" in _chosen(tether.GLM(X[:2000], y[:2000], l2=1e-4))
+
+
 def test_auto_takes_nothing_for_easy_where_workers_do_not_tell():
     rng = np.random.default_rng(0)
     X, y = rng.standard_normal((3000, 100)), rng.integers(10, size=3000)

@@ -59,6 +59,15 @@ def test_largest_eigenvalue_is_met_from_above(rng, dim):
     assert top * (1 - 1e-12) <= largest_eigenvalue(lambda v: matrix @ v, dim) <= 1.002 * top
 
 
+@pytest.mark.parametrize("ones", [False, True])
+@pytest.mark.parametrize("make", [sparse.csr_array, sparse.csr_array.toarray])
+def test_products_of_rows_are_those_of_the_matrix(rows, make, ones):
+    explicit = np.column_stack([rows.toarray(), np.ones((50, 1))]) if ones else rows.toarray()
+    some = np.array([3, 4, 7, 49])
+    products = as_design(make(rows), ones=ones).products(some)
+    np.testing.assert_allclose(products, explicit[some] @ explicit[some].T, rtol=1e-13, atol=1e-15)
+
+
 def test_largest_eigenvalue_of_simple_matrices():
     assert largest_eigenvalue(lambda v: 0.0 * v, 5) == 0.0
     assert largest_eigenvalue(lambda v: 3.0 * v, 5) == pytest.approx(3.0)

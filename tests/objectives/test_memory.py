@@ -1,6 +1,9 @@
 """Data is never copied: memory maps stay on disk, and a run needs little beside X."""
 
+import gc
+import pickle
 import tracemalloc
+import weakref
 
 import numpy as np
 import pytest
@@ -55,3 +58,21 @@ def test_a_run_needs_less_than_a_third_of_the_data_beside_it(kind, labels):
     peak = tracemalloc.get_traced_memory()[1]
     tracemalloc.stop()
     assert peak < 0.3 * size
+
+
+@pytest.mark.parametrize("make", [np.asarray, sparse.csr_array])
+def test_a_model_that_was_solved_can_be_pickled_at_its_size_and_dies_at_once(make):
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((1_200, 900)) * (rng.random((1_200, 900)) < 0.1)
+    objective = tether.GLM(make(X), rng.integers(2, size=1_200), l2=1e-3)
+    size = len(pickle.dumps(objective))
+    tether.solve(objective, max_rounds=3)
+    assert objective.contrast.passes > 0.0 and objective.contrast.spread > 0.0
+    assert len(pickle.dumps(objective)) < 1.1 * size
+    alive = weakref.ref(objective)
+    gc.disable()
+    try:
+        del objective
+        assert alive() is None
+    finally:
+        gc.enable()

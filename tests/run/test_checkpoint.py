@@ -137,6 +137,16 @@ def test_the_checkpoint_of_a_finished_run_answers_at_once(method, options, statu
     assert_same(again, first)
 
 
+def test_the_checkpoint_of_a_run_that_rounding_ended_answers_at_once(tmp_path):
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((60, 4))
+    y = rng.poisson(np.exp(X @ [0.3, -0.2, 0.5, 0.0]))
+    model, path = tether.GLM(X, y, "poisson", l2=1e-3), tmp_path / "run.npz"
+    first, again = (tether.solve(model, None, "newton", tol=0.0, checkpoint=path) for _ in range(2))
+    assert first.status is again.status is Status.EXHAUSTED
+    assert_same(again, first)
+
+
 def test_a_finished_run_goes_on_when_more_accuracy_is_asked_for(tmp_path):
     path = tmp_path / "run.npz"
     rough = run("nesterov", path, tol=1e-2, max_rounds=500)

@@ -232,6 +232,9 @@ def test_it_is_taken_where_it_costs_less_than_iterations():
     assert reduced(tether.GLM(white, y, l2=1e-4 / 600)) is None  # and here: rows are nearly orthogonal
     assert reduced(tether.GLM(X, y, l2=1e-4 / 600)) is not None
     assert reduced(tether.GLM(X, y, l2=1e-4 / 600), seconds=1e-3) is None
+    few, many = rng.standard_normal((2, 780, 800)) * np.logspace(0.0, -3.0, 800)
+    assert reduced(tether.GLM(many, rng.standard_normal(780), "squared", l2=1e-6)) is None  # as much work
+    assert reduced(tether.GLM(few[:200], rng.standard_normal(200), "squared", l2=1e-6)) is not None
     case = Wide()
     for method, taken in (("auto", True), ("lbfgs", False), ("newton", False)):
         assert ("projected once" in case.solve(method=method).message) is taken

@@ -117,7 +117,9 @@ class Affine(Constraint):
     def project(self, x: Array) -> Array:
         """Return the nearest solution of A x = b."""
         x = np.asarray(x, dtype=float)
-        return self._rows.projected(x, self.b, self._fit.point) if x.any() else self._fit.point.copy()
+        if x.shape == (self.dim,) and not x.any():
+            return self._fit.point.copy()
+        return self._rows.projected(x, self.b, self._fit.point)
 
     def tangent(self, v: Array) -> Array:
         """Return the part of a direction in ker(A)."""

@@ -73,8 +73,10 @@ def _has_cheap_hessian(newton: NewtonAlgorithm | None, facts: Facts, costs: Cost
     """Say whether there is the Hessian itself, and all that is likely to be needed costs little."""
     if newton is None or not newton.exact:
         return False
-    if costs.single or costs.newton <= CHEAP_NEWTON:
+    if costs.single:
         return costs.newton <= SINGLE_STEP
+    if costs.newton <= CHEAP_NEWTON:
+        return True
     return costs.newton <= DEAR_NEWTON and _are_difficult(facts)
 
 

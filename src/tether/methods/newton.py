@@ -276,11 +276,11 @@ class NewtonAlgorithm(Algorithm[NewtonState]):
     ) -> NewtonState:
         """Let L-BFGS go on with vectors in the metric of a reply."""
         inner = self.inner.tell(before, reply)
-        accepted = inner.image is not None
+        settled = inner.image is not None  # no trial is under way in another metric
         return state._replace(
             inner=inner,
             metric=reply.point,
-            fresh=accepted and (self.always or state.above),
+            fresh=settled and (self.always or state.above),
             renewals=state.renewals + 1,
             began=inner.stage,
             first=curved.decrement,

@@ -167,7 +167,11 @@ class CompiledSparse(Compiled):
     def __init__(self, model: Model, ones: bool, matrix: sparse.csr_array) -> None:
         super().__init__(model, ones, matrix.shape)
         self.rows = csr(matrix)
-        self.kernels: Any = sparse_one if model.n_outputs == 1 else sparse_outputs
+
+    @property
+    def kernels(self) -> Any:
+        """Those for one output, or for several."""
+        return sparse_one if self.model.n_outputs == 1 else sparse_outputs
 
     @property
     def walks(self) -> bool:

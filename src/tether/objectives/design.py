@@ -189,6 +189,10 @@ class SparseDesign(Design):
         """X^T, a view, which SciPy takes a while to make."""
         return self.matrix.T
 
+    def __getstate__(self) -> dict[str, Any]:
+        """Leave out the transpose, which would be a copy elsewhere."""
+        return {name: value for name, value in self.__dict__.items() if name != "_transpose"}
+
     def predict(self, x: Array) -> Array:
         """Return X x."""
         return _float64(self.matrix @ x.astype(self.matrix.dtype, copy=False))

@@ -72,7 +72,6 @@ _LAZY_NAMES = (
     "smoothness",
     "second_order",
     "reach",
-    "contrast",
     "majorised",
     "shares",
     "natural_batch",
@@ -399,15 +398,12 @@ class GLM(Objective):
         longest = 0.0 if self.loss.quadratic else self._moment.lengths.longest  # or of no use
         return second_order_of(self._model, longest)
 
-    @lazy
+    @property
     def contrast(self) -> Contrast:
         """L_max over mu N, the largest mean square of a column over the median, and how even rows are."""
         mu = self.ridge.smallest
-        return Contrast(
-            lambda: self._largest_smoothness / (mu * self.n_samples) if mu > 0.0 else math.inf,
-            self._moment.unevenness,
-            self._moment.spread,
-        )
+        passes = self._largest_smoothness / (mu * self.n_samples) if mu > 0.0 else math.inf
+        return Contrast(passes, self._moment)
 
     @lazy
     def reach(self) -> Array | None:

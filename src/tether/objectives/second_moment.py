@@ -97,8 +97,9 @@ class SecondMoment:
         """||a_i||^2."""
         return self.design.squared_norms()
 
+    @lazy
     def unevenness(self) -> float:
-        """Return about the largest mean square of a column over the median, of many dense rows from some."""
+        """About the largest mean square of a column over the median, of many dense rows from some."""
         n = self.design.n_samples
         few = n <= _SEVERAL_ROWS or is_sparse(self.design)
         rows = None if few else np.linspace(0, n - 1, _SEVERAL_ROWS).astype(np.intp)
@@ -107,8 +108,9 @@ class SecondMoment:
         squares = square_sums(some, compiled=self._compiled)
         return float(squares.max() / (np.median(squares) or 1.0))
 
+    @lazy
     def spread(self) -> float:
-        """Return about how much larger the mean square of the eigenvalues is than the square of their mean.
+        """About how much larger the mean square of the eigenvalues is than the square of their mean.
 
         That is of rows of length 1, of which long ones are not more than others: the mean square of the
         products of any two, times the columns. It is 1 where rows point anywhere.

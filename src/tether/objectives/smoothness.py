@@ -3,10 +3,12 @@
 import math
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import Any, ClassVar, NamedTuple, Self
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Self
 
 from tether.inputs import nonnegative, switch
-from tether.lazy import lazy
+
+if TYPE_CHECKING:
+    from tether.objectives.second_moment import SecondMoment
 
 #: Constants beyond this overflow when methods square and invert them.
 LARGEST_CONSTANT = 1e100
@@ -137,8 +139,15 @@ class OpenSmoothness:
 
     def with_convexity(self, mu: float) -> "OpenSmoothness":
         """Return another mu, and leave L open."""
-        find_others = self.find_mu, self.find_most, self.find_maximum
-        return OpenSmoothness(mu, self.find, self.exact, False, *find_others)
+        return OpenSmoothness(
+            mu=mu,
+            find=self.find,
+            exact=self.exact,
+            known=False,
+            find_mu=self.find_mu,
+            find_most=self.find_most,
+            find_maximum=self.find_maximum,
+        )
 
     def times(self, weight: float) -> "OpenSmoothness":
         """Return the constants of the sum times a weight, open as these are."""
@@ -162,28 +171,21 @@ class OpenSmoothness:
 Constants = Smoothness | OpenSmoothness
 
 
-@dataclass(frozen=True)
-class Contrast:
-    """What makes a sum difficult for small steps, and columns for steps of one length; found when asked."""
+class Contrast(NamedTuple):
+    """What makes a sum difficult for small steps, and its columns for steps of one length."""
 
-    find_passes: Callable[[], float] = lambda: 0.0
-    find_columns: Callable[[], float] = lambda: math.inf
-    find_spread: Callable[[], float] = lambda: math.inf
+    passes: float = 0.0  # L_max / (mu N), in which small steps come about as far as strong convexity pulls
+    data: "SecondMoment | None" = None  # which is looked at only when the rest is asked for
 
-    @lazy
-    def passes(self) -> float:
-        """L_max / (mu N), in which small steps come about as far as strong convexity pulls."""
-        return self.find_passes()
-
-    @lazy
+    @property
     def columns(self) -> float:
         """How much more F is curved along one variable than along most."""
-        return self.find_columns()
+        return math.inf if self.data is None else self.data.unevenness
 
-    @lazy
+    @property
     def spread(self) -> float:
         """The mean square of the data's curvatures over the square of their mean."""
-        return self.find_spread()
+        return math.inf if self.data is None else self.data.spread
 
 
 def known_smoothness(constants: Constants) -> float:

@@ -161,8 +161,16 @@ class Judge:
 
     def accuracy_of(self, run: Run) -> Accuracy:
         """Return what is good enough for what has been seen of F."""
-        asked, convexity, _, origin, floor = plain = self._plain(run)
-        return plain if run.reference is None else Accuracy(asked, convexity, run.reference, origin, floor)
+        plain = self._plain(run)
+        if run.reference is None:
+            return plain
+        return Accuracy(
+            asked=plain.asked,
+            convexity=plain.convexity,
+            reference=run.reference,
+            origin=plain.origin,
+            floor=plain.floor,
+        )
 
     def gap(self, run: Run, point: Measured | Incumbent) -> float:
         """Return the bound on the gap at a measured point, after what has been seen of F."""
@@ -176,7 +184,7 @@ class Judge:
         best = run.best
         if best is not None and best.exact and self._is_met(run, best, self.gap(run, best)):
             return Status.CONVERGED
-        return Status.EXHAUSTED if self._is_exhausted(run) else None
+        return Status.EXHAUSTED if self._is_exhausted(run) or self._is_at_floor(run) else None
 
     def after(self, run: Run, reply: Reply, gap: float) -> tuple[Status | None, str]:
         """Say what a turn led to, and more about it in words, given the bound on the gap."""

@@ -33,6 +33,7 @@ MATRICES = 4.0  # of that size at the same time
 PRODUCT = 0.022  # a product of numbers of two rows
 PART_PRODUCT, TANGENT_PRODUCT = 0.036, 0.08  # the same with tangent parts; to make these
 READ, CALL = 0.25, 2e4  # a number that a projection reads; what else it takes
+CLEARLY = 0.7  # of what one step with all variables costs: what a way round it may cost
 NOTICEABLE = 0.02  # seconds: what takes less is done whatever the budget, so that runs can go on with another
 STEPS, STEP = 0.1, 0.02  # for each triple of samples: some steps of Newton's method, or the only one
 # Iterations of L-BFGS that making X B may cost: about sqrt(kappa), which it is likely to take, or a few where
@@ -187,7 +188,7 @@ def _pays(objective: GLM, constraint: Constraint, seconds: float) -> bool:
     single = objective.loss.quadratic
     making = (PART_PRODUCT if tangents else PRODUCT) * n * n * p + n * tangents
     making += (STEP if single else STEPS) * n**3
-    if single and making >= PRODUCT * n * p * p + STEP * p**3:  # the same with all variables
+    if single and making > CLEARLY * (PRODUCT * n * p * p + STEP * p**3):  # the same with all variables
         return False
     if not 1e-9 * making <= max(BUDGET_SHARE * seconds, NOTICEABLE):
         return False

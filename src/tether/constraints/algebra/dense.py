@@ -211,7 +211,7 @@ def _orthonormalised(matrix: Array, gram: UnitGram) -> tuple[Array, Array]:
     first = gram.factor
     if len(first) == 0:
         return matrix.T, first
-    inverse = np.triu(dtrtri(first)[0]) * gram.scale[:, None]
+    inverse = dtrtri(first)[0] * gram.scale[:, None]
     q = (inverse.T @ matrix).T  # a product of matrices is quicker than many substitutions
     if _is_orthonormal(q):
         return q, first
