@@ -200,9 +200,8 @@ class AutoAlgorithm(SwitchingAlgorithm[AutoState]):
         algorithm, inner = self.running(state)
         inner = algorithm.tell(inner, reply)
         spent = state.spent + self.costs.of_reply(reply)
-        state = self._with(state, inner, spent=spent, stage=state.stages + inner.stage)
-        if isinstance(reply, Measured) and reply.complete:
-            state = _seen(state, reply)
+        seen = _seen(state, reply) if isinstance(reply, Measured) and reply.complete else {}
+        state = self._with(state, inner, spent=spent, stage=state.stages + inner.stage, **seen)
         if state.running == Running.SKIP and self.skip.exhausted(state.skip):
             return self._judged(state, reply, over=True)
         due = isinstance(reply, Measured) and state.spent >= state.due
@@ -305,12 +304,12 @@ class AutoAlgorithm(SwitchingAlgorithm[AutoState]):
 
     def running(self, state: AutoState) -> tuple[Algorithm[Any], Any]:
         """Return the algorithm that runs, and its state."""
-        name = FIELDS[Running(state.running)]
+        name = FIELDS[state.running]
         return getattr(self, name), getattr(state, name)
 
     def _with(self, state: AutoState, inner: Any, **changes: Any) -> AutoState:
         """Return the state with another one of the algorithm that runs, and with more changes."""
-        return state._replace(**{FIELDS[Running(state.running)]: inner}, **changes)
+        return state._replace(**{FIELDS[state.running]: inner}, **changes)
 
     def exhausted(self, state: AutoState) -> bool:
         """Say whether the running method can do no more; after the flagship another goes on."""
@@ -323,7 +322,7 @@ class AutoAlgorithm(SwitchingAlgorithm[AutoState]):
 
     def choice(self, state: AutoState) -> Choice:
         """Return which method runs and why."""
-        return Choice(TITLES[Running(state.running)], WORDS[Reason(state.reason)])
+        return Choice(TITLES[state.running], WORDS[state.reason])
 
 
 def _pace(state: AutoState) -> float:
@@ -340,20 +339,15 @@ def _pace_lately(state: AutoState) -> float:
     return math.log(state.then / state.certificate) / (state.spent - state.judged)
 
 
-def _seen(state: AutoState, reply: Measured) -> AutoState:
-    """Remember the best point, and where the first was.
+def _seen(state: AutoState, reply: Measured) -> dict[str, Any]:
+    """Return what a look at F changes: the best point, and where the first was.
 
     Slopes alone do not tell: those of a robust loss are small far off, where line searches may look.
     """
     lower = reply.value < state.value - reply.rounding
     closer = reply.certificate < state.certificate and reply.value <= state.value + reply.rounding
     if not (lower or closer):
-        return state
-    known, certificate = math.isfinite(state.certificate), min(state.certificate, reply.certificate)
-    return state._replace(
-        best=reply.point,
-        value=reply.value,
-        certificate=certificate,
-        start=state.start if known else certificate,
-        first=state.first if known else certificate,
-    )
+        return {}
+    certificate = min(state.certificate, reply.certificate)
+    found = {"best": reply.point, "value": reply.value, "certificate": certificate}
+    return found if math.isfinite(state.certificate) else found | {"start": certificate, "first": certificate}

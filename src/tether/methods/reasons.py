@@ -28,7 +28,7 @@ class Reason(IntEnum):
     EVEN_DATA = 11
 
 
-WORDS = {
+WORDS: dict[int, str] = {
     Reason.CHEAP_CURVATURE: "second derivatives are cheap",
     Reason.FEW_SAMPLES: "few samples",
     Reason.ESTIMATED_SMOOTHNESS: "smoothness known only by estimate",
@@ -42,9 +42,9 @@ WORDS = {
     Reason.EVEN_DATA: "data are even, so that few iterations may do",
     Reason.UNEQUAL_COLUMNS: "columns are unequal, and small steps or none would do little",
 }
-FIELDS = {Running.NEWTON: "newton", Running.SKIP: "skip", Running.LBFGS: "lbfgs"}
-PACES = {running: f"pace_of_{name}" for running, name in FIELDS.items()}
-TITLES = {
+FIELDS: dict[int, str] = {Running.NEWTON: "newton", Running.SKIP: "skip", Running.LBFGS: "lbfgs"}
+PACES: dict[int, str] = {running: f"pace_of_{name}" for running, name in FIELDS.items()}
+TITLES: dict[int, str] = {
     Running.NEWTON: "Newton's method",
     Running.SKIP: "ProxSkip-SVRG with Anderson acceleration",
     Running.LBFGS: "L-BFGS",
