@@ -155,6 +155,8 @@ def test_a_metric_is_taken_where_the_run_is_if_the_trial_it_came_with_leads_too_
     again = algorithm.ask(refused)
     assert np.array_equal(again.point, state.inner.x) and np.array_equal(again.metric.point, again.point)
     assert algorithm.tell(state, reply).metric is reply.point
+    unfit = algorithm.tell(state, reply._replace(curved=None))
+    assert unfit.fresh and len(unfit.inner.pairs.steps) == len(state.inner.pairs.steps)
 
 
 def test_second_derivatives_of_some_samples_do_as_a_metric():

@@ -240,11 +240,12 @@ class NewtonAlgorithm(Algorithm[NewtonState]):
         """Let L-BFGS go on in the metric; decide whether it is time for another."""
         if not (state.fresh or state.renewals or state.failures):
             return state._replace(fresh=True)
+        ahead = self._renews_ahead(state)
         if reply.curved is None:
-            return self._without_metric(state, reply)
+            return self._renew_here(state) if ahead else self._without_metric(state, reply)
         if state.fresh:
             return self._renewed(state, reply, reply.curved)
-        if self._renews_ahead(state):
+        if ahead:
             return self._renewed_ahead(state, reply, reply.curved)
         inner = self.inner.tell(state.inner, reply)
         gone = inner.stage > state.inner.stage
