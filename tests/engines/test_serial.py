@@ -1,7 +1,10 @@
 """One machine: work, project, settle, and say what it cost."""
 
+from itertools import islice
+
 import numpy as np
 import pytest
+from scipy import sparse
 
 import tether
 from tether.engines import Problem, Serial, Workers
@@ -120,3 +123,25 @@ def test_an_engine_and_the_memory_it_is_given_stay_as_they_are(problem):
     np.testing.assert_array_equal(first.average, again.average)
     np.testing.assert_array_equal(memory.duals, 1.0)
     np.testing.assert_array_equal(memory.total, 1.0)
+
+
+@pytest.fixture
+def network():
+    """Exponential costs, a start far off, and a set whose projections tell rounding from the rest."""
+    edges = [[i, i + 1] for i in range(99)] + [[i, (i + 7) % 100] for i in range(100)]
+    supply = np.zeros(100)
+    supply[0], supply[60] = 60.0, -60.0
+    objective = tether.GLM(sparse.eye_array(199, format="csr"), np.ones(199), "poisson", l2=1e-5)
+    return Problem(objective, tether.Flow(edges, supply))
+
+
+def test_a_gradient_beyond_floating_point_certifies_nothing(network):
+    with np.errstate(over="ignore", invalid="ignore"):
+        reply, _ = Serial().exchange(network, Gradient(np.full(199, 800.0)), Serial().blank(network))
+    assert reply.value == reply.certificate == np.inf
+
+
+def test_what_a_trial_far_off_shows_is_not_remembered_by_auto(network):
+    moments = islice(tether.iterate(network.objective, network.constraint), 8)
+    looks = [(moment.reply.value, moment.state.certificate) for moment in moments]
+    assert any(value == np.inf for value, _ in looks) and all(bound > 0.0 for _, bound in looks)

@@ -5,6 +5,7 @@ over workers followed by the constraint's own. Which engine carried the vectors 
 many workers there are: one machine alone is the case of one.
 """
 
+import math
 from collections.abc import Sequence
 
 import numpy as np
@@ -126,10 +127,13 @@ def _measured(
     held = projector.held(request, full)
     pull = full if held is None else held.residual
     tangent, certificate, vectors = tangent_part(projector.constraint, pull)
+    scale = norm(full)
+    if not math.isfinite(scale):  # nothing is known of what is left of it
+        certificate = math.inf
     work = Work(0, gradients, 1, vectors)
     curved = projector.curved(request, full, tangent)
     normal, target = pull - tangent, projector.target(request, full)
-    numbers = (request.point, value, certificate, norm(full), tangent, normal, work)
+    numbers = (request.point, value, certificate, scale, tangent, normal, work)
     reply = Measured(*numbers, size=size, curved=curved, target=target)
     if held is not None:
         hold = Hold(normal, *held.duals)

@@ -344,6 +344,8 @@ def _seen(state: AutoState, reply: Measured) -> dict[str, Any]:
 
     Slopes alone do not tell: those of a robust loss are small far off, where line searches may look.
     """
+    if not (math.isfinite(reply.value) and math.isfinite(reply.certificate)):
+        return {}
     lower = reply.value < state.value - reply.rounding
     closer = reply.certificate < state.certificate and reply.value <= state.value + reply.rounding
     if not (lower or closer):
