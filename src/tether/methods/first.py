@@ -40,7 +40,7 @@ def first_of(
     if _has_cheap_metric(newton) or _has_cheap_hessian(newton, facts, costs):
         if are_even(facts):
             return Running.LBFGS, Reason.EVEN_DATA
-        if unfit is None and costs.newton > EASY_STAGES and _are_easy(facts, EASY):
+        if unfit is None and costs.newton > EASY_STAGES and _are_easy(facts):
             return Running.SKIP, Reason.MANY_SAMPLES
         return Running.NEWTON, Reason.CHEAP_CURVATURE
     if has_cheap_diagonal(newton) and _suits_diagonal(facts, unfit):
@@ -50,7 +50,7 @@ def first_of(
     if newton is not None and newton.form != DIAGONAL:
         if are_even(facts):
             return Running.LBFGS, Reason.EVEN_DATA
-        if not _are_easy(facts, DIFFICULT):
+        if not _are_easy(facts):
             return Running.LBFGS, Reason.MANY_VARIABLES
     if costs.a_round < DEAR_ROUND and facts.contrast().passes >= DIFFICULT:
         return Running.LBFGS, Reason.SMALL_STEPS
@@ -92,9 +92,9 @@ def are_even(facts: Facts) -> bool:
     return facts.contrast().spread < EVEN
 
 
-def _are_easy(facts: Facts, most: float) -> bool:
-    """Say whether small steps are known to do much in a few passes: L / (mu N) is at most this."""
-    return 0.0 < facts.contrast().passes <= most
+def _are_easy(facts: Facts) -> bool:
+    """Say whether small steps with one output are known to do in a few passes: L / (mu N) is small."""
+    return facts.second_order.outputs == 1 and 0.0 < facts.contrast().passes <= EASY
 
 
 def _are_difficult(facts: Facts) -> bool:

@@ -26,7 +26,7 @@ _CACHED, _FAR = 1300.0, 14.0  # columns whose triangle slows that down, and by h
 _INTERPRETED_PAIR = 6.0  # the same where there is too little data to compile for
 _FACTOR, _FILL = 9.0, 2.2  # the factor of a sample; a number of a sparse row that is made dense
 _BLOCK = 8.0  # a number of the matrix of second derivatives of one sample's outputs
-_MIXED = 0.024  # a product of rows for all pairs of outputs
+_MIXED = 0.034  # a product of rows for all pairs of outputs
 _PROBABILITY = 30.0  # an output of a sample whose matrix is made of its probabilities
 _DENSE_SQUARES, _SPARSE_SQUARES = 2.0, 1.25  # the diagonal: a pass without kernels, and with one
 
