@@ -1,11 +1,9 @@
 """The method for those who do not want to choose one.
 
-Newton's method where second derivatives cost few passes, after a short try of L-BFGS where data are even; its
-diagonal where columns are unequal and stochastic steps would be small. Otherwise one projection a pass with a
-learned dual and Anderson acceleration, or L-BFGS on the constraint where samples are few, smoothness is only
-estimated or steps would be small. All are watched by what they gain for what they cost: one that is slow has
-to stand comparison with others, and when what is left to do is likely to cost more than Newton's method, that
-takes over.
+What goes first is decided in `first.py`: Newton's method, with the Hessian or what resembles it; one
+projection a pass, with a learned dual and Anderson acceleration; or L-BFGS on the constraint. All are
+watched by what they gain for what they cost: one that is slow has to stand comparison with others, and
+when what is left to do is likely to cost more than Newton's method, that takes over.
 
 All costs are counted, in passes and rounds; the clock never decides, so that the same seed gives the same
 iterates.

@@ -1,8 +1,9 @@
 """Which method "auto" begins with: what can be told from constants, prices and a few rows.
 
-Newton's method where second derivatives cost little, unless rows point anywhere alike: then a few iterations
-of L-BFGS may do. The diagonal of the Hessian where columns are unequal and stochastic steps would be small.
-Else the flagship, or L-BFGS where something speaks against walks.
+Newton's method where second derivatives cost little, or more if rows point a few ways much more than
+others; not where rows point anywhere alike, so that a few iterations of L-BFGS may do, nor where l2 makes
+few passes of small steps do. The diagonal of the Hessian where columns are unequal and stochastic steps
+would be small. Else the flagship, or L-BFGS where something speaks against walks.
 """
 
 from tether.curvature import DIAGONAL, FULL, KRONECKER

@@ -83,9 +83,10 @@ class Design(Rows):
     def write(self, rows: slice | Indices, factors: Array, out: Array) -> None:
         """Write some rows, each times its factor, into a dense array."""
 
-    @abstractmethod
     def products(self, rows: Indices) -> Array:
         """Return the products of some rows with each other."""
+        block = self.block(rows)
+        return block @ block.T
 
 
 class DenseDesign(Design):
@@ -151,11 +152,6 @@ class DenseDesign(Design):
     def write(self, rows: slice | Indices, factors: Array, out: Array) -> None:
         """Write some rows, each times its factor, into a dense array."""
         np.multiply(self.matrix[rows], factors[:, None], out=out)
-
-    def products(self, rows: Indices) -> Array:
-        """Return the products of some rows with each other."""
-        block = self.block(rows)
-        return block @ block.T
 
 
 class SparseDesign(Design):

@@ -139,15 +139,7 @@ class OpenSmoothness:
 
     def with_convexity(self, mu: float) -> "OpenSmoothness":
         """Return another mu, and leave L open."""
-        return OpenSmoothness(
-            mu=mu,
-            find=self.find,
-            exact=self.exact,
-            known=False,
-            find_mu=self.find_mu,
-            find_most=self.find_most,
-            find_maximum=self.find_maximum,
-        )
+        return replace(self, mu=mu, known=False)
 
     def times(self, weight: float) -> "OpenSmoothness":
         """Return the constants of the sum times a weight, open as these are."""

@@ -161,16 +161,8 @@ class Judge:
 
     def accuracy_of(self, run: Run) -> Accuracy:
         """Return what is good enough for what has been seen of F."""
-        plain = self._plain(run)
-        if run.reference is None:
-            return plain
-        return Accuracy(
-            asked=plain.asked,
-            convexity=plain.convexity,
-            reference=run.reference,
-            origin=plain.origin,
-            floor=plain.floor,
-        )
+        accuracy = self._plain(run)
+        return accuracy if run.reference is None else accuracy._replace(reference=run.reference)
 
     def gap(self, run: Run, point: Measured | Incumbent) -> float:
         """Return the bound on the gap at a measured point, after what has been seen of F."""
