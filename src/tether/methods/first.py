@@ -6,6 +6,8 @@ few passes of small steps do. The diagonal of the Hessian where columns are uneq
 would be small. Else the flagship, or L-BFGS where something speaks against walks.
 """
 
+import math
+
 from tether.curvature import DIAGONAL, FULL, KRONECKER
 from tether.methods.costs import Costs
 from tether.methods.newton import NewtonAlgorithm
@@ -15,6 +17,7 @@ from tether.problem import Facts
 
 FEW_SAMPLES = 1_000  # below which stages of stochastic steps do not pay
 DEAREST_STEP = 1.5e6  # nanoseconds: steps of Newton's method that take less need no conversation
+DEAREST_JUMP = 4e5  # the same where nothing bounds how second derivatives change, so that steps may be many
 CHEAP_STEP = 15.0  # what one step of it may cost to go first, where that is all it takes, ...
 SINGLE_STEP = 80.0  # ... or this unless data are even: then a few iterations of L-BFGS do
 CHEAP_NEWTON = 45.0  # what all of them may cost to go first, unless data are even, ...
@@ -62,7 +65,8 @@ def is_quick(newton: NewtonAlgorithm | None, facts: Facts) -> bool:
     """Say whether there is the Hessian, and a step with it takes no longer than talking about it."""
     if newton is None or not newton.exact or newton.form != FULL:
         return False
-    return (1.0 + newton.price) * work_of_request(facts) <= DEAREST_STEP
+    most = DEAREST_STEP if math.isfinite(newton.concordance) else DEAREST_JUMP
+    return (1.0 + newton.price) * work_of_request(facts) <= most
 
 
 def _has_cheap_metric(newton: NewtonAlgorithm | None) -> bool:
